@@ -1,0 +1,3 @@
+module github.com/countd/countd
+
+go 1.26.0
