@@ -1,0 +1,241 @@
+package counts
+
+import (
+	"strings"
+
+	"github.com/tidwall/btree"
+)
+
+// total is the slot of the resource as a whole. The slots of namespaces follow.
+const total = 0
+
+// slot holds the numbers of one namespace as they are now, and as they were last
+// published.
+type slot struct {
+	namespace string
+	now       []int32  // by cell id
+	published *Numbers // nil where none ever was
+	dirty     bool
+}
+
+// ledger is what the tally keeps of one resource: a record for each object, and
+// the sums of the records. It outlives the resource until its removal is
+// forgotten, because a resource that comes back goes on where it ended.
+type ledger struct {
+	resource Resource
+	source   uint32 // the id of the source whose events count; 0 when closed
+	records  map[key]record
+	words    vocabulary
+	slots    []slot
+	free     []uint32
+	byName   map[string]uint32
+	dirty    []uint32 // slots that may differ from what was published
+
+	mark    record // the mark of the current round
+	holding bool   // a round is under way: publish nothing
+	cut     bool   // the last round did not end
+
+	counted    *Counted // last published; nil before the first
+	namespaces btree.Map[string, *Numbers]
+	redefined  bool
+	touched    bool // in the tally's list of dirty ledgers
+}
+
+func newLedger() *ledger {
+	return &ledger{slots: make([]slot, 1), byName: make(map[string]uint32)}
+}
+
+// open starts to count a resource for a source. Nothing is published before the
+// source's first round has ended.
+func (l *ledger) open(r Resource, source uint32) {
+	l.resource, l.source = r, source
+	l.records = make(map[key]record)
+	l.redefined, l.holding, l.cut = true, true, false
+}
+
+func (l *ledger) redefine(r Resource) {
+	if l.resource != r {
+		l.resource, l.redefined = r, true
+	}
+}
+
+// begin starts a round: what it does not put until end is swept.
+func (l *ledger) begin() {
+	if l.cut {
+		// Some records have this round's mark from the one that was cut
+		// short, and two values of the mark cannot tell three rounds apart.
+		for k, r := range l.records {
+			l.records[k] = r&^recordMark | l.mark
+		}
+	}
+	l.mark ^= recordMark
+	l.holding, l.cut = true, true
+}
+
+// end ends a round: objects that were not put in it are gone.
+func (l *ledger) end() {
+	if l.cut {
+		for k, r := range l.records {
+			if r&recordMark != l.mark {
+				l.subtract(r)
+				delete(l.records, k)
+			}
+		}
+	}
+	l.holding, l.cut = false, false
+}
+
+func (l *ledger) put(k key, namespace string, s State) {
+	if !l.resource.Namespaced {
+		namespace = ""
+	}
+	old, had := l.records[k]
+	r := newRecord(l.slot(namespace), l.words.id(s.Word), s) | l.mark
+	if had && old == r {
+		return
+	}
+	l.records[k] = r
+	if had && old&^recordMark == r&^recordMark {
+		return
+	}
+	// Added before it is subtracted, so that no slot is empty in between.
+	l.add(r)
+	if had {
+		l.subtract(old)
+	}
+}
+
+func (l *ledger) remove(k key) {
+	if r, ok := l.records[k]; ok {
+		l.subtract(r)
+		delete(l.records, k)
+	}
+}
+
+// close ends the counting of a resource. All that was published of it falls to
+// zero with the next publication.
+func (l *ledger) close() {
+	for i := range l.slots {
+		if len(l.slots[i].now) > 0 {
+			clear(l.slots[i].now)
+			l.touch(uint32(i)) //nolint:gosec // at most maxSlots
+		}
+	}
+	l.records, l.source = nil, 0
+	l.holding, l.cut = false, false
+}
+
+func (l *ledger) add(r record)      { l.count(r, 1) }
+func (l *ledger) subtract(r record) { l.count(r, -1) }
+
+func (l *ledger) count(r record, d int32) {
+	for _, i := range [2]uint32{total, r.slot()} {
+		l.slots[i].now = r.addTo(l.slots[i].now, d)
+		l.touch(i)
+		if r.slot() == total {
+			return // cluster-scoped
+		}
+	}
+}
+
+func (l *ledger) touch(i uint32) {
+	if s := &l.slots[i]; !s.dirty {
+		s.dirty = true
+		l.dirty = append(l.dirty, i)
+	}
+}
+
+// slot returns the slot of a namespace and makes it where there is none. Beyond
+// maxSlots, which is more namespaces than etcd can hold, objects count in all
+// and in no namespace.
+func (l *ledger) slot(namespace string) uint32 {
+	if namespace == "" {
+		return total
+	}
+	if i, ok := l.byName[namespace]; ok {
+		return i
+	}
+	if len(l.free) == 0 && len(l.slots) == maxSlots {
+		return total
+	}
+	namespace = strings.Clone(namespace) // not a piece of somebody's whole object
+	published, _ := l.namespaces.Get(namespace)
+	s := slot{namespace: namespace, published: published}
+	var i uint32
+	if n := len(l.free); n > 0 {
+		i, l.free = l.free[n-1], l.free[:n-1]
+		l.slots[i] = s
+	} else {
+		i = uint32(len(l.slots)) //nolint:gosec // see maxSlots
+		l.slots = append(l.slots, s)
+	}
+	l.byName[namespace] = i
+	// A slot that is made and never counted in must be found and freed again.
+	l.touch(i)
+	return i
+}
+
+// publish stamps what changed since the last publication with seq and returns
+// the namespaces that became empty. It reports whether anything that a reader
+// can see changed.
+func (l *ledger) publish(seq uint64) (emptied []string, changed bool) {
+	for _, i := range l.dirty {
+		s := &l.slots[i]
+		s.dirty = false
+		next := s.published.restamp(s.now, l.words.words, seq)
+		if next != s.published && (len(next.cells) > 0 || i == total) {
+			s.published, changed = next, true
+			if i != total {
+				l.namespaces.Set(s.namespace, next)
+			}
+		}
+		if i != total && (len(s.now) == 0 || s.now[cellCount] == 0) {
+			if s.published != nil && s.published.seq == seq {
+				emptied = append(emptied, s.namespace)
+			}
+			delete(l.byName, s.namespace)
+			l.slots[i] = slot{}
+			l.free = append(l.free, i)
+		}
+	}
+	l.dirty = l.dirty[:0]
+	gone := l.source == 0
+	if !changed && !l.redefined && l.counted != nil && l.counted.gone == gone {
+		return nil, false
+	}
+	if l.slots[total].published == nil {
+		l.slots[total].published = &Numbers{seq: seq}
+	}
+	next := &Counted{
+		resource:   l.resource,
+		key:        l.resource.Key(),
+		seq:        seq,
+		gone:       gone,
+		words:      l.words.words,
+		total:      l.slots[total].published,
+		namespaces: l.namespaces.Copy(),
+	}
+	next.defined = seq
+	if l.counted != nil && !l.redefined && l.counted.gone == gone {
+		next.defined = l.counted.defined
+	}
+	l.counted, l.redefined = next, false
+	return emptied, true
+}
+
+// forget drops a namespace that has been empty since seq, and says whether it
+// was there to drop.
+func (l *ledger) forget(namespace string, seq uint64) bool {
+	n, ok := l.namespaces.Get(namespace)
+	if !ok || n.seq != seq || n.Count() != 0 {
+		return false
+	}
+	l.namespaces.Delete(namespace)
+	if i, ok := l.byName[namespace]; ok {
+		l.slots[i].published = nil
+	}
+	shorter := *l.counted
+	shorter.namespaces = l.namespaces.Copy()
+	l.counted = &shorter
+	return true
+}

@@ -1,0 +1,126 @@
+package counts
+
+import (
+	"context"
+	"fmt"
+)
+
+// Source is where the objects of one resource come from. What it says is folded
+// in the order in which it says it, so one goroutine at a time should speak.
+//
+// A source reads in rounds. Between Begin and End nothing of its resource is
+// published; at End, what was not put since Begin is gone, and all changes
+// become visible at once. A round that does not end is taken up by the next
+// Begin. Nothing is published before the first End. After End, each Put and
+// Remove is published as it comes.
+//
+// An object counts by namespace and name: to put it again replaces what it
+// contributed, to remove it takes that away. Duplicates, deletions of which only
+// the key is known and objects that were recreated are therefore counted right,
+// and no resourceVersion is compared.
+type Source struct {
+	counter  *Counter
+	id       uint32
+	resource Resource
+}
+
+// Source opens the source of a resource. A resource can have one at a time.
+func (c *Counter) Source(ctx context.Context, r Resource) (*Source, error) {
+	if r.Name == "" || r.Kind == "" {
+		return nil, fmt.Errorf("counts: resource %+v: Name and Kind are needed", r)
+	}
+	c.mu.Lock()
+	taken := c.open[r.Key()]
+	c.open[r.Key()] = true
+	c.lastID++
+	s := &Source{counter: c, id: c.lastID, resource: r}
+	c.mu.Unlock()
+	if taken {
+		return nil, fmt.Errorf("counts: %s has a source already", r.Key())
+	}
+	if err := s.send(ctx, event{op: opOpen, resource: &r}); err != nil {
+		c.release(r.Key())
+		return nil, err
+	}
+	return s, nil
+}
+
+func (c *Counter) release(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, key)
+}
+
+// Begin starts a round.
+func (s *Source) Begin(ctx context.Context) error { return s.send(ctx, event{op: opBegin}) }
+
+// Put says that there is an object, and its state. The namespace of a
+// cluster-scoped one is empty.
+func (s *Source) Put(ctx context.Context, o Object) error {
+	return s.send(ctx, event{
+		op:        opPut,
+		key:       s.counter.hasher.key(o.Namespace, o.Name),
+		namespace: o.Namespace,
+		state:     o.State,
+	})
+}
+
+// Remove says that there is no such object.
+func (s *Source) Remove(ctx context.Context, namespace, name string) error {
+	return s.send(ctx, event{op: opRemove, key: s.counter.hasher.key(namespace, name)})
+}
+
+// End ends a round and returns once its result is in the snapshot.
+func (s *Source) End(ctx context.Context) error { return s.sendAndWait(ctx, event{op: opEnd}) }
+
+// Sync returns once all that was said before is in the snapshot, unless a round
+// is under way.
+func (s *Source) Sync(ctx context.Context) error {
+	return s.sendAndWait(ctx, event{op: opSync})
+}
+
+// Redefine says that the resource is now read in another version or has another
+// kind. Its key and its scope cannot change: for that, close the source and open
+// another.
+func (s *Source) Redefine(ctx context.Context, r Resource) error {
+	if r.Key() != s.resource.Key() || r.Namespaced != s.resource.Namespaced {
+		return fmt.Errorf("counts: cannot redefine %+v as %+v: another key or scope", s.resource, r)
+	}
+	s.resource = r
+	return s.send(ctx, event{op: opDefine, resource: &r})
+}
+
+// Close ends the counting of the resource, which leaves the snapshot, and
+// returns once it has. Afterwards another source may be opened for it.
+func (s *Source) Close(ctx context.Context) error {
+	err := s.sendAndWait(ctx, event{op: opClose})
+	s.counter.release(s.resource.Key())
+	return err
+}
+
+func (s *Source) send(ctx context.Context, e event) error {
+	e.source = s.id
+	select {
+	case s.counter.events <- e:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.counter.stopped:
+		return ErrStopped
+	}
+}
+
+func (s *Source) sendAndWait(ctx context.Context, e event) error {
+	e.done = make(chan struct{})
+	if err := s.send(ctx, e); err != nil {
+		return err
+	}
+	select {
+	case <-e.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.counter.stopped:
+		return ErrStopped
+	}
+}

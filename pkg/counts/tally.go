@@ -1,0 +1,184 @@
+package counts
+
+import "github.com/tidwall/btree"
+
+type op uint8
+
+const (
+	opOpen op = iota
+	opDefine
+	opBegin
+	opPut
+	opRemove
+	opEnd
+	opSync
+	opClose
+)
+
+// event is one thing that a source says. Resource and done are set for the ops
+// that need them and nil for the two that come by the million.
+type event struct {
+	op        op
+	source    uint32
+	key       key
+	namespace string
+	state     State
+	resource  *Resource
+	done      chan struct{} // closed once the event is folded and published
+}
+
+// tally is the fold of all events into numbers. It is owned by Counter.Run;
+// nothing else may touch it (R1).
+type tally struct {
+	epoch   string
+	seq     uint64
+	ledgers map[string]*ledger // by resource key, removed ones included
+	sources map[uint32]*ledger // by source id, open ones
+	dirty   []*ledger
+
+	resources btree.Map[string, *Counted]
+
+	// What fell to zero or was removed, oldest first: as long as it is in the
+	// snapshot, readers that are behind learn of it. Beyond limit the oldest
+	// is forgotten, and floor rises: who is behind that starts anew.
+	tombs []tomb
+	limit int
+	floor uint64
+}
+
+type tomb struct {
+	seq       uint64
+	ledger    *ledger
+	namespace string // empty for the resource itself
+}
+
+func newTally(epoch string, limit int) *tally {
+	return &tally{
+		epoch:   epoch,
+		ledgers: make(map[string]*ledger),
+		sources: make(map[uint32]*ledger),
+		limit:   limit,
+	}
+}
+
+// apply folds one event. An event of a source that was closed is ignored.
+func (t *tally) apply(e event) {
+	if e.op == opOpen {
+		t.open(e)
+		return
+	}
+	l, ok := t.sources[e.source]
+	if !ok {
+		return
+	}
+	switch e.op {
+	case opPut:
+		l.put(e.key, e.namespace, e.state)
+	case opRemove:
+		l.remove(e.key)
+	case opBegin:
+		l.begin()
+	case opEnd:
+		l.end()
+	case opDefine:
+		l.redefine(*e.resource)
+	case opSync: // only its done is wanted
+	case opClose:
+		l.close()
+		delete(t.sources, e.source)
+	}
+	t.touch(l)
+}
+
+func (t *tally) open(e event) {
+	key := e.resource.Key()
+	l, ok := t.ledgers[key]
+	if !ok {
+		l = newLedger()
+		t.ledgers[key] = l
+	}
+	l.open(*e.resource, e.source)
+	t.sources[e.source] = l
+}
+
+func (t *tally) touch(l *ledger) {
+	if !l.touched {
+		l.touched = true
+		t.dirty = append(t.dirty, l)
+	}
+}
+
+// publish returns the next snapshot, or nil where nothing that a reader can see
+// has changed. It costs what changed, not what exists.
+func (t *tally) publish() *Snapshot {
+	seq, changed := t.seq+1, false
+	for _, l := range t.dirty {
+		l.touched = false
+		if l.holding {
+			continue // its round's end touches it again
+		}
+		if l.counted == nil && l.source == 0 {
+			delete(t.ledgers, l.resource.Key()) // closed before it was ever published
+			continue
+		}
+		emptied, visible := l.publish(seq)
+		if !visible {
+			continue
+		}
+		changed = true
+		t.resources.Set(l.counted.key, l.counted)
+		for _, namespace := range emptied {
+			t.tombs = append(t.tombs, tomb{seq, l, namespace})
+		}
+		if l.counted.gone {
+			t.tombs = append(t.tombs, tomb{seq, l, ""})
+		}
+	}
+	clear(t.dirty)
+	t.dirty = t.dirty[:0]
+	if !changed {
+		return nil
+	}
+	t.seq = seq
+	t.forget()
+	return t.snapshot()
+}
+
+func (t *tally) snapshot() *Snapshot {
+	return &Snapshot{
+		epoch:     t.epoch,
+		seq:       t.seq,
+		floor:     t.floor,
+		resources: t.resources.Copy(),
+		newer:     make(chan struct{}),
+	}
+}
+
+// forget drops the oldest tombs beyond the limit. Those of one seq go together,
+// because a reader has either seen all of a seq or nothing of it.
+func (t *tally) forget() {
+	excess := len(t.tombs) - t.limit
+	if excess <= 0 {
+		return
+	}
+	n := 0
+	for n < len(t.tombs) && (n < excess || t.tombs[n].seq == t.floor) {
+		dead := t.tombs[n]
+		t.floor = dead.seq
+		switch {
+		case dead.namespace != "":
+			if dead.ledger.forget(dead.namespace, dead.seq) {
+				t.resources.Set(dead.ledger.counted.key, dead.ledger.counted)
+			}
+		case dead.ledger.counted.gone && dead.ledger.counted.seq == dead.seq:
+			t.resources.Delete(dead.ledger.counted.key)
+			if dead.ledger.source == 0 {
+				delete(t.ledgers, dead.ledger.counted.key)
+			} else {
+				dead.ledger.counted = nil // open again, not yet published again
+			}
+		}
+		n++
+	}
+	t.tombs = append(t.tombs[:0:0], t.tombs[n:]...)
+}
