@@ -79,6 +79,9 @@ type Status struct {
 	// Reason is one word in the manner of Kubernetes' reasons, and Message a
 	// sentence; both are empty when there is nothing to say.
 	Reason, Message string
+	// Rounds, Restarts and Errors are how often, since the start, the resource
+	// was read as a whole, its watch was taken up again, and either failed.
+	Rounds, Restarts, Errors uint64
 	// Note says what is unusual although the resource is counted, for instance
 	// that its streaming list did not end and pages are used.
 	Note string
