@@ -103,6 +103,9 @@ func (c *Counter) Run(ctx context.Context) error {
 }
 
 func (c *Counter) fold(e event, done []chan struct{}) []chan struct{} {
+	if e.op.withholds() {
+		c.publish() // what was said before must not wait for the round's end
+	}
 	c.tally.apply(e)
 	c.stats.events.Add(1)
 	if e.done != nil {

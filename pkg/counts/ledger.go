@@ -35,9 +35,10 @@ type ledger struct {
 	holding bool   // a round is under way: publish nothing
 	cut     bool   // the last round did not end
 
+	rescoped bool // it came back with another scope
+
 	counted    *Counted // last published; nil before the first
 	namespaces btree.Map[string, *Numbers]
-	redefined  bool
 	touched    bool // in the tally's list of dirty ledgers
 }
 
@@ -48,15 +49,10 @@ func newLedger() *ledger {
 // open starts to count a resource for a source. Nothing is published before the
 // source's first round has ended.
 func (l *ledger) open(r Resource, source uint32) {
+	l.rescoped = l.rescoped || (l.counted != nil && l.resource.Namespaced != r.Namespaced)
 	l.resource, l.source = r, source
 	l.records = make(map[key]record)
-	l.redefined, l.holding, l.cut = true, true, false
-}
-
-func (l *ledger) redefine(r Resource) {
-	if l.resource != r {
-		l.resource, l.redefined = r, true
-	}
+	l.holding, l.cut = true, false
 }
 
 // begin starts a round: what it does not put until end is swept.
@@ -200,26 +196,27 @@ func (l *ledger) publish(seq uint64) (emptied []string, changed bool) {
 	}
 	l.dirty = l.dirty[:0]
 	gone := l.source == 0
-	if !changed && !l.redefined && l.counted != nil && l.counted.gone == gone {
-		return nil, false
+	defined := seq
+	if last := l.counted; last != nil && last.gone == gone && (gone || last.resource == l.resource) {
+		if !changed {
+			return nil, false
+		}
+		defined = last.defined
 	}
 	if l.slots[total].published == nil {
 		l.slots[total].published = &Numbers{seq: seq}
 	}
-	next := &Counted{
+	l.counted = &Counted{
 		resource:   l.resource,
 		key:        l.resource.Key(),
 		seq:        seq,
+		defined:    defined,
 		gone:       gone,
+		rescoped:   l.rescoped,
 		words:      l.words.words,
 		total:      l.slots[total].published,
 		namespaces: l.namespaces.Copy(),
 	}
-	next.defined = seq
-	if l.counted != nil && !l.redefined && l.counted.gone == gone {
-		next.defined = l.counted.defined
-	}
-	l.counted, l.redefined = next, false
 	return emptied, true
 }
 

@@ -179,7 +179,7 @@ func (v *vocabulary) id(word string) uint8 {
 	if id, ok := v.ids[word]; ok {
 		return id
 	}
-	if word != otherWord && (len(v.words) >= MaxWords-1 || !printable(word)) {
+	if word != otherWord && (v.full() || !printable(word)) {
 		return v.id(otherWord)
 	}
 	if v.ids == nil {
@@ -190,6 +190,14 @@ func (v *vocabulary) id(word string) uint8 {
 	id := uint8(len(v.words)) //nolint:gosec // at most MaxWords
 	v.ids[word] = id
 	return id
+}
+
+// full says that there is no place for another word, the one for "other" kept.
+func (v *vocabulary) full() bool {
+	if _, ok := v.ids[otherWord]; ok {
+		return len(v.words) == MaxWords
+	}
+	return len(v.words) == MaxWords-1
 }
 
 func printable(word string) bool {

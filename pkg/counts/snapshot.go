@@ -77,6 +77,7 @@ type Counted struct {
 	seq        uint64 // when anything of it last changed
 	defined    uint64 // when resource last changed
 	gone       bool
+	rescoped   bool // it has had another scope within the epoch
 	words      []string
 	total      *Numbers
 	namespaces *btree.Map[string, *Numbers]
@@ -143,10 +144,9 @@ func (s *Snapshot) Select(sel Selector) *Snapshot {
 	part.resources = new(btree.Map[string, *Counted])
 	add := func(key string, c *Counted) bool {
 		if sel.Namespaces != nil {
-			if !c.resource.Namespaced {
+			if c = c.in(sel.Namespaces); c == nil {
 				return true
 			}
-			c = c.in(sel.Namespaces)
 		}
 		part.resources.Set(key, c)
 		return true
@@ -163,9 +163,17 @@ func (s *Snapshot) Select(sel Selector) *Snapshot {
 	return &part
 }
 
-// in narrows c to some namespaces.
+// in narrows c to some namespaces. It returns nil where c is cluster-scoped and
+// always was, and says of one that was namespaced that it is gone.
 func (c *Counted) in(namespaces []string) *Counted {
+	if !c.resource.Namespaced && !c.rescoped {
+		return nil
+	}
 	part := *c
+	if !c.resource.Namespaced {
+		part.gone, part.seq, part.total = true, c.defined, new(Numbers)
+		return &part
+	}
 	part.namespaces = new(btree.Map[string, *Numbers])
 	numbers := make([]*Numbers, 0, len(namespaces))
 	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(namespaces))) {

@@ -15,6 +15,10 @@ const (
 	opClose
 )
 
+// withholds says that after such an event nothing of its resource is published
+// until a round has ended.
+func (o op) withholds() bool { return o == opOpen || o == opBegin }
+
 // event is one thing that a source says. Resource and done are set for the ops
 // that need them and nil for the two that come by the million.
 type event struct {
@@ -81,7 +85,7 @@ func (t *tally) apply(e event) {
 	case opEnd:
 		l.end()
 	case opDefine:
-		l.redefine(*e.resource)
+		l.resource = *e.resource
 	case opSync: // only its done is wanted
 	case opClose:
 		l.close()

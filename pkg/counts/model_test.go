@@ -1,0 +1,362 @@
+package counts
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// model is the brute-force recount: it keeps every object and counts them all,
+// each time that it is asked.
+type model struct {
+	resources map[string]*modelResource // open ones, by key
+}
+
+type modelResource struct {
+	resource Resource
+	source   uint32
+	objects  map[[2]string]State
+	round    map[[2]string]State // what the round under way has put; nil outside
+	visible  map[[2]string]State // what readers may see: objects as of no round
+	seen     bool                // a round has ended
+}
+
+func (m *model) count() map[string]ItemCount {
+	out := make(map[string]ItemCount)
+	for key, r := range m.resources {
+		if r.seen {
+			out[key] = recount(r.resource, r.visible)
+		}
+	}
+	return out
+}
+
+func recount(r Resource, objects map[[2]string]State) ItemCount {
+	var item ItemCount
+	for name, state := range objects {
+		item.Summary = addTo(item.Summary, state)
+		if r.Namespaced {
+			if item.Namespaces == nil {
+				item.Namespaces = make(map[string]Summary)
+			}
+			item.Namespaces[name[0]] = addTo(item.Namespaces[name[0]], state)
+		}
+	}
+	return item
+}
+
+func addTo(s Summary, state State) Summary {
+	s.Count++
+	if state.Error {
+		s.Errors++
+	}
+	if state.Transitioning {
+		s.Transitioning++
+	}
+	if state.Word != "" && state.Word != "active" {
+		if s.States == nil {
+			s.States = make(map[string]int)
+		}
+		s.States[state.Word]++
+	}
+	return s
+}
+
+// plain returns a snapshot as plain values, made by walking what it shows.
+func plain(s *Snapshot) map[string]ItemCount {
+	out := make(map[string]ItemCount)
+	for c := range s.Resources() {
+		out[c.Key()] = c.ItemCount()
+	}
+	return out
+}
+
+// kept is a snapshot with the bytes that it had when it was made.
+type kept struct {
+	snapshot *Snapshot
+	json     string
+	seq      uint64
+}
+
+// machine drives a tally and the model side by side.
+type machine struct {
+	tally *tally
+	model model
+	next  uint32
+	hash  hasher
+	kept  []kept
+}
+
+var (
+	testResources = []Resource{
+		{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true},
+		{Group: "apps", Version: "v1", Name: "deployments", Kind: "Deployment", Namespaced: true},
+		{Version: "v1", Name: "nodes", Kind: "Node"},
+	}
+	testStates = []State{
+		{}, {Word: "active"}, {Word: "running"}, {Word: "failed", Error: true},
+		{Word: "pending", Transitioning: true}, {Word: "failed", Error: true, Transitioning: true},
+		{Word: "failed"}, {Error: true},
+	}
+)
+
+func newMachine(remember int) *machine {
+	m := &machine{tally: newTally("test", remember), model: model{resources: make(map[string]*modelResource)}, hash: newHasher()}
+	m.kept = []kept{{m.tally.snapshot(), "{}", 0}}
+	return m
+}
+
+func (m *machine) apply(r *modelResource, e event) {
+	e.source = r.source
+	m.tally.apply(e)
+}
+
+// step does one random thing to both.
+func (m *machine) step(t *rapid.T) {
+	resource := rapid.SampledFrom(testResources).Draw(t, "resource")
+	key := resource.Key()
+	r, open := m.model.resources[key]
+	if !open {
+		if rapid.Bool().Draw(t, "scope changes") {
+			resource.Namespaced = !resource.Namespaced
+		}
+		m.publish(t) // as Counter does before an event that withholds
+		m.next++
+		r = &modelResource{resource: resource, source: m.next, objects: map[[2]string]State{}}
+		m.model.resources[key] = r
+		m.apply(r, event{op: opOpen, resource: &resource})
+		return
+	}
+	name := [2]string{"", rapid.SampledFrom([]string{"v", "w", "x", "y", "z"}).Draw(t, "name")}
+	if r.resource.Namespaced {
+		name[0] = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "namespace")
+	}
+	k := m.hash.key(name[0], name[1])
+	switch rapid.SampledFrom([]string{"put", "put", "put", "put", "again", "remove", "remove", "begin", "end", "end", "close", "redefine", "stranger"}).Draw(t, "action") {
+	case "put":
+		state := rapid.SampledFrom(testStates).Draw(t, "state")
+		m.put(r, name, state)
+		m.apply(r, event{op: opPut, key: k, namespace: name[0], state: state})
+	case "again": // a duplicate delivery
+		state, ok := r.objects[name]
+		if !ok {
+			return
+		}
+		m.put(r, name, state)
+		m.apply(r, event{op: opPut, key: k, namespace: name[0], state: state})
+	case "remove": // of one that may not be there
+		delete(r.objects, name)
+		if r.round != nil {
+			delete(r.round, name)
+		}
+		m.apply(r, event{op: opRemove, key: k})
+	case "begin": // may cut a round short
+		m.publish(t)
+		r.round = make(map[[2]string]State)
+		m.apply(r, event{op: opBegin})
+	case "end": // may have had no begin
+		if r.round != nil {
+			r.objects, r.round = r.round, nil
+		}
+		r.seen = true
+		m.apply(r, event{op: opEnd})
+	case "close":
+		delete(m.model.resources, key)
+		m.apply(r, event{op: opClose})
+		return
+	case "redefine":
+		r.resource.Version = rapid.SampledFrom([]string{"v1", "v2"}).Draw(t, "version")
+		changed := r.resource
+		m.apply(r, event{op: opDefine, resource: &changed})
+	case "stranger": // a source that was closed speaks
+		m.tally.apply(event{op: opPut, source: 0, key: k, namespace: name[0]})
+	}
+	if r.round == nil && r.seen {
+		r.visible = maps.Clone(r.objects)
+	}
+}
+
+func (m *machine) put(r *modelResource, name [2]string, state State) {
+	r.objects[name] = state
+	if r.round != nil {
+		r.round[name] = state
+	}
+}
+
+// publish publishes and checks all that must hold of a snapshot.
+func (m *machine) publish(t *rapid.T) {
+	last := m.kept[len(m.kept)-1]
+	next := m.tally.publish()
+	want := m.model.count()
+	if next == nil {
+		if diff := cmp.Diff(want, plain(last.snapshot)); diff != "" {
+			t.Fatalf("a change was not published (-recount +snapshot):\n%s", diff)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, plain(next)); diff != "" {
+		t.Fatalf("snapshot %d is not the recount (-recount +snapshot):\n%s", next.Seq(), diff)
+	}
+	body := string(next.AppendJSON(nil))
+	if next.Seq() != last.seq+1 || body == last.json {
+		t.Fatalf("seq %d after %d although the counts went from %s to %s", next.Seq(), last.seq, last.json, body)
+	}
+	checkInvariants(t, want)
+	m.kept = append(m.kept, kept{next, body, next.Seq()})
+}
+
+func checkInvariants(t *rapid.T, counts map[string]ItemCount) {
+	for key, item := range counts {
+		total := 0
+		for namespace, s := range item.Namespaces {
+			total += s.Count
+			if s.Count <= 0 {
+				t.Fatalf("%s: namespace %s has %d", key, namespace, s.Count)
+			}
+		}
+		if item.Namespaces != nil && total != item.Summary.Count {
+			t.Fatalf("%s: namespaces hold %d of %d", key, total, item.Summary.Count)
+		}
+	}
+}
+
+// TestTallyIsARecount is part 1 of the oracle: after any order of events, a
+// snapshot is what a recount of all objects gives, and no snapshot that was
+// handed out earlier has changed.
+func TestTallyIsARecount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine(rapid.SampledFrom([]int{1, 4, 1000}).Draw(t, "remember"))
+		for range rapid.IntRange(1, 120).Draw(t, "steps") {
+			m.step(t)
+			if rapid.IntRange(0, 2).Draw(t, "publish") == 0 {
+				m.publish(t)
+			}
+		}
+		m.publish(t)
+		for _, k := range m.kept {
+			if got := string(k.snapshot.AppendJSON(nil)); got != k.json {
+				t.Fatalf("snapshot %d changed after it was handed out:\nwas %s\nis  %s", k.seq, k.json, got)
+			}
+		}
+	})
+}
+
+// TestDiffRebuilds is part 2 of the oracle: the difference from any earlier seq
+// to any later snapshot, applied with a merge-patch library that is not ours,
+// rebuilds the later one; and so do the differences chained.
+func TestDiffRebuilds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine(rapid.SampledFrom([]int{1, 4, 1000}).Draw(t, "remember"))
+		for range rapid.IntRange(1, 120).Draw(t, "steps") {
+			m.step(t)
+			if rapid.IntRange(0, 2).Draw(t, "publish") == 0 {
+				m.publish(t)
+			}
+		}
+		m.publish(t)
+		selectors := []Selector{{}, {Resources: []string{"pods", "nodes"}}, {Namespaces: []string{"a", "c", "never"}}, {Resources: []string{"deployments.apps"}, Namespaces: []string{"b"}}}
+		sel := rapid.SampledFrom(selectors).Draw(t, "selector")
+		reached := 0
+		for i := range m.kept {
+			at := i
+			state := string(m.kept[i].snapshot.Select(sel).AppendJSON(nil))
+			for j := i; j < len(m.kept); j++ {
+				to := m.kept[j].snapshot
+				if !to.Reaches("test", m.kept[at].seq) {
+					break
+				}
+				reached++
+				if rapid.Bool().Draw(t, "lags") && j < len(m.kept)-1 {
+					continue
+				}
+				patch, changed := to.Select(sel).AppendPatch(nil, m.kept[at].seq)
+				if !changed && string(patch) != "{}" {
+					t.Fatalf("patch %s is said to be empty", patch)
+				}
+				state = merge(t, state, patch)
+				want := string(to.Select(sel).AppendJSON(nil))
+				if diff := cmp.Diff(decode(t, want), decode(t, state)); diff != "" {
+					t.Fatalf("from %d to %d by %s (-snapshot +rebuilt):\n%s", m.kept[at].seq, to.Seq(), patch, diff)
+				}
+				at = j
+			}
+		}
+		if reached < len(m.kept) {
+			t.Fatalf("only %d of %d differences could be asked for: each snapshot reaches itself", reached, len(m.kept))
+		}
+	})
+}
+
+func merge(t *rapid.T, state string, patch []byte) string {
+	merged, err := jsonpatch.MergePatch([]byte(state), patch)
+	if err != nil {
+		t.Fatalf("merging %s into %s: %v", patch, state, err)
+	}
+	return string(merged)
+}
+
+func decode(t *rapid.T, s string) (v any) {
+	if err := json.Unmarshal([]byte(s), &v); err != nil {
+		t.Fatalf("decoding %s: %v", s, err)
+	}
+	return v
+}
+
+// TestSelectIsARecount checks that a narrowed snapshot is the recount of the
+// objects in those namespaces.
+func TestSelectIsARecount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine(1000)
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			m.step(t)
+		}
+		m.publish(t)
+		namespaces := rapid.SliceOf(rapid.SampledFrom([]string{"a", "b", "c", "d"})).Draw(t, "namespaces")
+		if namespaces == nil {
+			namespaces = []string{}
+		}
+		want := make(map[string]ItemCount)
+		for key, r := range m.model.resources {
+			if !r.seen || !r.resource.Namespaced {
+				continue
+			}
+			in := make(map[[2]string]State)
+			for name, state := range r.visible {
+				for _, namespace := range namespaces {
+					if name[0] == namespace {
+						in[name] = state
+					}
+				}
+			}
+			want[key] = recount(r.resource, in)
+		}
+		got := plain(m.kept[len(m.kept)-1].snapshot.Select(Selector{Namespaces: namespaces}))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("namespaces %v (-recount +selected):\n%s", namespaces, diff)
+		}
+	})
+}
+
+func ExampleSnapshot_AppendPatch() {
+	m := newMachine(10)
+	pods := Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}
+	m.tally.apply(event{op: opOpen, source: 1, resource: &pods})
+	for i, namespace := range []string{"a", "a", "b"} {
+		m.tally.apply(event{op: opPut, source: 1, key: key{uint64(i)}, namespace: namespace, state: State{Word: "running"}})
+	}
+	m.tally.apply(event{op: opEnd, source: 1})
+	before := m.tally.publish()
+	fmt.Println(string(before.AppendJSON(nil)))
+	m.tally.apply(event{op: opRemove, source: 1, key: key{2}})
+	m.tally.apply(event{op: opPut, source: 1, key: key{0}, namespace: "a", state: State{Word: "failed", Error: true}})
+	patch, _ := m.tally.publish().AppendPatch(nil, before.Seq())
+	fmt.Println(string(patch))
+	// Output:
+	// {"pods":{"kind":"Pod","version":"v1","namespaced":true,"summary":{"count":3,"states":{"running":3}},"namespaces":{"a":{"count":2,"states":{"running":2}},"b":{"count":1,"states":{"running":1}}}}}
+	// {"pods":{"summary":{"count":2,"errors":1,"states":{"running":1,"failed":1}},"namespaces":{"a":{"errors":1,"states":{"running":1,"failed":1}},"b":null}}}
+}
