@@ -1,0 +1,220 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// startTimeout bounds a start after the build: three seconds are usual, a busy
+	// machine needs more.
+	startTimeout = 2 * time.Minute
+	// stopTimeout is when Stop kills; the server itself gives up after five seconds.
+	stopTimeout = 10 * time.Second
+)
+
+// Options say how a cluster runs. The zero value is an empty cluster on a
+// temporary directory and a free port, without the controller manager.
+type Options struct {
+	// Dir holds etcd's data, certificates, keys and the log; a directory that was
+	// used before is continued. Default: a temporary one that Close removes.
+	Dir string
+	// Port of the API server. Default: the last one used on Dir, or a free one.
+	Port int
+	// ControllerManager runs kube-controller-manager too; it takes some 50 MB.
+	ControllerManager bool
+	// Controllers are the names of the controllers to run, as in the manager's flag
+	// --controllers. Default: all that are on by default. Give a few where others
+	// would undo what a test writes.
+	Controllers []string
+	// APIServerFlags are more flags of kube-apiserver, "name=value" without dashes.
+	// They replace the package's own of the same name.
+	APIServerFlags []string
+	// Fsync makes etcd sync its files. Without it, which is much faster, data still
+	// survives a killed process, but not a killed machine.
+	Fsync bool
+	// Verbosity is the log level of the Kubernetes components.
+	Verbosity int
+	// Logf gets the progress of a first build, which takes minutes. Default:
+	// standard error.
+	Logf func(format string, args ...any)
+}
+
+// Cluster is a control plane in a child process. Stop, Kill, Restart and Close
+// are called by one goroutine at a time; all other methods by any.
+type Cluster struct {
+	options   Options
+	binary    string
+	dir       string
+	temporary bool // dir is removed by Close
+	ready     readyLine
+	users     *users
+
+	mu    sync.Mutex
+	child *process // the last one started
+}
+
+// Start builds the server if need be and returns once the API server is ready.
+// ctx bounds that, not the cluster's life, which ends with Close.
+func Start(ctx context.Context, options Options) (*Cluster, error) {
+	binary, err := Build(ctx, options.Logf)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{options: options, binary: binary, dir: options.Dir}
+	if c.dir == "" {
+		if c.dir, err = os.MkdirTemp("", "countd-kube-"); err != nil {
+			return nil, fmt.Errorf("making a data directory: %w", err)
+		}
+		c.temporary = true
+	}
+	if err := c.start(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if c.users, err = newUsers(c.ready); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	child, ready, err := startProcess(ctx, c.binary, c.args(), c.LogFile())
+	if err != nil {
+		return fmt.Errorf("starting a control plane in %s: %w", c.dir, err)
+	}
+	c.ready = ready
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.child = child
+	return nil
+}
+
+func (c *Cluster) args() []string {
+	args := []string{
+		"-exit-with-stdin",
+		"-data", c.dir,
+		"-port", strconv.Itoa(c.options.Port),
+		"-v", strconv.Itoa(c.options.Verbosity),
+	}
+	if !c.options.Fsync {
+		args = append(args, "-etcd-unsafe-no-fsync")
+	}
+	if c.options.ControllerManager {
+		args = append(args, "-controller-manager")
+	}
+	if len(c.options.Controllers) > 0 {
+		args = append(args, "-controllers", strings.Join(c.options.Controllers, ","))
+	}
+	for _, f := range c.options.APIServerFlags {
+		args = append(args, "-apiserver-flag", f)
+	}
+	return args
+}
+
+// Stop ends the process in good order and keeps data and port for Restart. It
+// kills a process that takes longer than ctx or ten seconds, and says so. A
+// cluster that does not run is left alone.
+func (c *Cluster) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	if child := c.current(); child != nil {
+		return child.stop(ctx)
+	}
+	return nil
+}
+
+// Kill ends the process at once, as a crash would, and keeps data and port for
+// Restart.
+func (c *Cluster) Kill() error {
+	if child := c.current(); child != nil {
+		return child.kill()
+	}
+	return nil
+}
+
+// Restart stops the cluster if it runs and starts it on the same data and the
+// same address; Configs stay good.
+func (c *Cluster) Restart(ctx context.Context) error {
+	if err := c.Stop(ctx); err != nil {
+		return err
+	}
+	address, err := url.Parse(c.ready.URL)
+	if err != nil {
+		return fmt.Errorf("reading the port to restart on: %w", err)
+	}
+	if c.options.Port, err = strconv.Atoi(address.Port()); err != nil {
+		return fmt.Errorf("reading the port to restart on: %w", err)
+	}
+	return c.start(ctx)
+}
+
+// Close stops the cluster for good and removes its data if the directory is a
+// temporary one.
+func (c *Cluster) Close() error {
+	err := c.Stop(context.Background())
+	if c.temporary {
+		err = errors.Join(err, os.RemoveAll(c.dir))
+	}
+	return err
+}
+
+// Signal sends a signal to the process, such as SIGSTOP and SIGCONT for one that
+// hangs. Stop and Kill end a stopped process too.
+func (c *Cluster) Signal(s os.Signal) error {
+	child := c.current()
+	if child == nil {
+		return errors.New("signalling the control plane: it was never started")
+	}
+	if err := child.cmd.Process.Signal(s); err != nil {
+		return fmt.Errorf("signalling the control plane: %w", err)
+	}
+	return nil
+}
+
+// Done is closed when the process that runs now has ended, for whatever reason.
+func (c *Cluster) Done() <-chan struct{} {
+	if child := c.current(); child != nil {
+		return child.done
+	}
+	never := make(chan struct{})
+	close(never)
+	return never
+}
+
+// PID of the process that runs now or ran last.
+func (c *Cluster) PID() int {
+	if child := c.current(); child != nil {
+		return child.cmd.Process.Pid
+	}
+	return 0
+}
+
+// URL of the API server, the same for the cluster's whole life.
+func (c *Cluster) URL() string { return c.ready.URL }
+
+// Dir holds data, certificates, keys and the log.
+func (c *Cluster) Dir() string { return c.dir }
+
+// LogFile is where all components log, over all restarts.
+func (c *Cluster) LogFile() string { return filepath.Join(c.dir, "server.log") }
+
+// AdminConfig is a Config that may do everything.
+func (c *Cluster) AdminConfig() *rest.Config { return c.Config("admin", "system:masters") }
+
+func (c *Cluster) current() *process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.child
+}
