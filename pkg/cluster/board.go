@@ -1,0 +1,214 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/countd/countd/pkg/counts"
+)
+
+// board has the status of each resource. It is safe for concurrent use.
+type board struct {
+	log *slog.Logger
+	now func() time.Time
+
+	mu      sync.Mutex
+	entries map[string]*entry
+}
+
+type entry struct {
+	counts.Status
+	progress time.Time // when the list that is under way last brought something
+}
+
+func newBoard(log *slog.Logger) *board {
+	return &board{log: log, now: time.Now, entries: make(map[string]*entry)}
+}
+
+// all returns the status of all resources in the order of their keys.
+func (b *board) all() []counts.Status {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make([]counts.Status, 0, len(b.entries))
+	for _, e := range b.entries {
+		out = append(out, e.Status)
+	}
+	slices.SortFunc(out, func(x, y counts.Status) int { return cmp.Compare(x.Resource.Key(), y.Resource.Key()) })
+	return out
+}
+
+// settled says whether of each resource it is known whether it is counted: one
+// whose list is under way keeps it open for as long as the list brings
+// something, and one that is silent for longer than patience does not.
+func (b *board) settled(patience time.Duration) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.entries {
+		if e.Phase == counts.Syncing && b.now().Sub(e.progress) < patience {
+			return false
+		}
+	}
+	return true
+}
+
+// set puts entries that no feed reports on, in place of those that it put before:
+// what is excluded, and groups that could not be discovered.
+func (b *board) set(fixed map[string]counts.Status) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.entries, func(key string, e *entry) bool {
+		_, stays := fixed[key]
+		return !stays && (e.Phase == counts.Excluded || e.Resource.Name == wholeGroup)
+	})
+	for key, status := range fixed {
+		if e, ok := b.entries[key]; ok && e.Phase == status.Phase && e.Message == status.Message {
+			continue
+		}
+		status.Since = b.now()
+		b.entries[key] = &entry{Status: status}
+	}
+}
+
+// report is how a feed reports on its resource.
+type report struct {
+	board *board
+	key   string
+}
+
+func (b *board) report(r counts.Resource) *report {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := r.Key()
+	if e, ok := b.entries[key]; ok && e.Phase != counts.Excluded {
+		e.Resource = r // another version; its history goes on
+	} else {
+		now := b.now()
+		b.entries[key] = &entry{Status: counts.Status{Resource: r, Phase: counts.Syncing, Since: now}, progress: now}
+	}
+	return &report{board: b, key: key}
+}
+
+// remove takes the resource off the board.
+func (r *report) remove() {
+	r.board.mu.Lock()
+	defer r.board.mu.Unlock()
+	delete(r.board.entries, r.key)
+}
+
+func (r *report) change(f func(*entry)) (before, after counts.Status) {
+	r.board.mu.Lock()
+	defer r.board.mu.Unlock()
+	e, ok := r.board.entries[r.key]
+	if !ok {
+		return before, after // removed meanwhile
+	}
+	before = e.Status
+	f(e)
+	if e.Phase != before.Phase {
+		e.Since = r.board.now()
+	}
+	return before, e.Status
+}
+
+// reading says that a list has begun; read is called as it goes on.
+func (r *report) reading() {
+	r.change(func(e *entry) { e.Read, e.progress = 0, r.board.now() })
+}
+
+func (r *report) read(n int) {
+	r.change(func(e *entry) { e.Read, e.progress = n, r.board.now() })
+}
+
+// ready says that a round has ended and its numbers are in the snapshot.
+func (r *report) ready() {
+	before, after := r.change(func(e *entry) {
+		e.Phase, e.Counted, e.Reason, e.Message = counts.Ready, true, "", ""
+		e.Rounds++
+	})
+	r.board.logChange(before, after)
+}
+
+// resumed says that the watch goes on where it ended.
+func (r *report) resumed() {
+	before, after := r.change(func(e *entry) {
+		e.Restarts++
+		if e.Counted {
+			e.Phase, e.Reason, e.Message = counts.Ready, "", ""
+		}
+	})
+	r.board.logChange(before, after)
+}
+
+// note says what is unusual.
+func (r *report) note(text string) {
+	before, _ := r.change(func(e *entry) { e.Note = text })
+	if before.Note != text {
+		r.board.log.Info("resource is read in another way", "resource", r.key, "note", text)
+	}
+}
+
+func (r *report) isReady() bool {
+	r.board.mu.Lock()
+	defer r.board.mu.Unlock()
+	e, ok := r.board.entries[r.key]
+	return ok && e.Phase == counts.Ready
+}
+
+// failed says why the resource could not be read. It is retried.
+func (r *report) failed(err error) {
+	reason := apierrors.ReasonForError(err)
+	before, after := r.change(func(e *entry) {
+		e.Errors++
+		e.Phase = counts.Failing
+		if reason == metav1.StatusReasonForbidden || reason == metav1.StatusReasonUnauthorized {
+			e.Phase = counts.Forbidden
+		}
+		e.Reason, e.Message = string(reason), err.Error()
+		if reason == metav1.StatusReasonUnknown {
+			e.Reason = "Failed"
+		}
+	})
+	r.board.logChange(before, after)
+}
+
+// logChange logs a change of phase, once: what follows from one failure of the API
+// server for every resource is said in as many lines, but not again and again.
+func (b *board) logChange(before, after counts.Status) {
+	if before.Phase == after.Phase {
+		return
+	}
+	say, text := b.log.Warn, "resource cannot be counted"
+	switch {
+	case after.Phase == counts.Ready && before.Phase == counts.Syncing:
+		say, text = b.log.Debug, "resource is counted"
+	case after.Phase == counts.Ready:
+		say, text = b.log.Info, "resource is counted again"
+	case after.Counted:
+		text = "resource is not followed, its count is stale"
+	}
+	attrs := []any{"resource", after.Resource.Key()}
+	if after.Reason != "" {
+		attrs = append(attrs, "reason", after.Reason, "error", after.Message)
+	}
+	say(text, attrs...)
+}
+
+// wholeGroup stands for the resources of a group that could not be discovered.
+const wholeGroup = "*"
+
+func undiscovered(group string, cause error) counts.Status {
+	return counts.Status{
+		Resource: counts.Resource{Group: group, Name: wholeGroup, Kind: wholeGroup},
+		Phase:    counts.Failing,
+		Reason:   "DiscoveryFailed",
+		Message:  fmt.Sprintf("the API server cannot say which resources this group has: %v", cause),
+	}
+}

@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+
+	"github.com/countd/countd/pkg/counts"
+)
+
+// sameObjects are resources that serve the objects of another one, which is
+// stored once. Discovery does not tell (its storage hash is not in the
+// aggregated form), so they are listed.
+var sameObjects = map[string]string{
+	"events.events.k8s.io": "events",
+}
+
+// discovered is what the API server serves at one moment.
+type discovered struct {
+	// countable are the resources to count, by key.
+	countable map[string]counts.Resource
+	// excluded are the resources that are left out, by key, with the reason.
+	excluded map[string]counts.Status
+	// failed are the groups that could not be asked, with the reason. What was
+	// known of them stays as it was.
+	failed map[string]error
+}
+
+// discover asks for everything that can be listed and watched, one version of
+// each. It fails only where nothing could be learned at all.
+func discover(ctx context.Context, client discovery.DiscoveryInterfaceWithContext, f filter) (discovered, error) {
+	lists, err := discovery.ServerPreferredResourcesWithContext(ctx, client)
+	failed, partial := discovery.GroupDiscoveryFailedErrorGroups(err)
+	if err != nil && !partial {
+		return discovered{}, fmt.Errorf("discovering resources: %w", err)
+	}
+	d := discovered{
+		countable: make(map[string]counts.Resource),
+		excluded:  make(map[string]counts.Status),
+		failed:    make(map[string]error),
+	}
+	for gv, cause := range failed {
+		d.failed[gv.Group] = cause
+	}
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue // an API server that serves this fails its own group only
+		}
+		for _, r := range list.APIResources {
+			if countable(r) {
+				d.countable[counts.Resource{Group: gv.Group, Name: r.Name}.Key()] = counts.Resource{
+					Group: gv.Group, Version: gv.Version, Name: r.Name, Kind: r.Kind, Namespaced: r.Namespaced,
+				}
+			}
+		}
+	}
+	d.exclude(f)
+	return d, nil
+}
+
+func countable(r metav1.APIResource) bool {
+	return !strings.Contains(r.Name, "/") && r.Kind != "" &&
+		slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch")
+}
+
+// inOrder returns resources so that what a person looks for first is read first:
+// those of the core group, then the others, in the order of their keys.
+func inOrder(resources map[string]counts.Resource) []counts.Resource {
+	return slices.SortedFunc(maps.Values(resources), func(x, y counts.Resource) int {
+		return cmp.Or(cmp.Compare(x.Group, y.Group), cmp.Compare(x.Name, y.Name))
+	})
+}
+
+// exclude moves what is not to be counted out of d.countable.
+func (d *discovered) exclude(f filter) {
+	for key, r := range d.countable {
+		status := counts.Status{Resource: r, Phase: counts.Excluded}
+		if same, ok := sameObjects[key]; ok {
+			if _, served := d.countable[same]; served {
+				status.Reason, status.Message = "Duplicate", "serves the same objects as "+same
+			}
+		}
+		if status.Reason == "" && !f.wants(key) {
+			status.Reason, status.Message = "Filtered", "left out by the resource filter"
+		}
+		if status.Reason != "" {
+			d.excluded[key] = status
+		}
+	}
+	for key := range d.excluded {
+		delete(d.countable, key)
+	}
+}
+
+// filter says which resources are wanted, by patterns over their keys.
+type filter struct {
+	only, exclude []string
+}
+
+func newFilter(only, exclude []string) (filter, error) {
+	for _, pattern := range slices.Concat(only, exclude) {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return filter{}, fmt.Errorf("resource pattern %q: must be a resource such as pods or deployments.apps, where * stands for any characters", pattern)
+		}
+	}
+	return filter{only: only, exclude: exclude}, nil
+}
+
+func (f filter) wants(key string) bool {
+	matches := func(pattern string) bool {
+		ok, _ := path.Match(pattern, key) // checked by newFilter
+		return ok
+	}
+	if slices.ContainsFunc(f.exclude, matches) {
+		return false
+	}
+	return len(f.only) == 0 || slices.ContainsFunc(f.only, matches)
+}

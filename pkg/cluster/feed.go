@@ -1,0 +1,340 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/countd/countd/pkg/counts"
+)
+
+// sink takes what a feed reads, in the manner of counts.Source.
+type sink interface {
+	Begin(context.Context) error
+	Put(context.Context, counts.Object) error
+	Remove(ctx context.Context, namespace, name string) error
+	End(context.Context) error
+}
+
+// feed reads one resource into a sink until ctx ends. Another way of reading is
+// another feed; see Options.
+type feed interface {
+	run(ctx context.Context)
+}
+
+var (
+	// errStalled: a list has begun and does not go on.
+	errStalled = errors.New("the list does not go on")
+	// errCut: kubernetes/kubernetes#140890, a streaming list that is ended
+	// before it says that it is complete.
+	errCut = errors.New("the streaming list was ended before its initial-events-end bookmark")
+)
+
+const (
+	// A list must bring stallObjects objects in stallTime, or its end. A
+	// streaming list that does not is given up for pages: there are servers
+	// that accept it and never say that it is complete.
+	stallTime    = 15 * time.Second
+	stallObjects = 100
+	// pageTime is how long one page may take, and pageObjects how many objects
+	// it has: fewer when pages take too long, more when they expire before the
+	// last is read.
+	pageTime    = time.Minute
+	pageObjects = 500
+	minPage     = 10
+	maxPage     = 32_000
+	// cutsAllowed streaming lists may be cut short in a row, by a network that
+	// does so, before pages are used.
+	cutsAllowed = 2
+	// A watch that has lived this long was a good one: it is taken up again
+	// without backing off.
+	goodWatch = 900 * time.Millisecond
+	// The API server is asked to end a watch after 5 to 10 minutes, as client-go
+	// does, so that watches spread over the servers that there are.
+	minWatch = 5 * time.Minute
+)
+
+// watchFeed is a feed that lists in a stream where the server can and in pages
+// otherwise, and then watches. It stands in for client-go's Reflector, which
+// holds a whole list before it hands it on (ARCHITECTURE.md has the figures);
+// what a Reflector does for its caller is done here: consistent lists, resumed
+// watches, bookmarks, both shapes of 410, Retry-After, backoff with jitter.
+type watchFeed struct {
+	reader *reader
+	sink   sink
+	report *report
+	turns  turns
+
+	rv       string // where the watch goes on
+	synced   bool   // a round has ended, and rv is good
+	pages    bool   // the streaming list does not work here
+	cuts     int    // streaming lists cut short or refused in a row
+	pageSize int64
+}
+
+func newWatchFeed(r *reader, s sink, status *report, t turns) *watchFeed {
+	return &watchFeed{reader: r, sink: s, report: status, turns: t, pageSize: pageObjects}
+}
+
+func (f *watchFeed) run(ctx context.Context) {
+	backoff := newBackoff()
+	for ctx.Err() == nil {
+		round := !f.synced
+		began := time.Now()
+		err := f.attempt(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if f.synced && time.Since(began) >= goodWatch {
+			backoff = newBackoff()
+		}
+		var pause time.Duration
+		switch {
+		case err == nil && round && f.pages: // listed; now watch
+		case err == nil:
+			if time.Since(began) < goodWatch {
+				pause = backoff.Step()
+			}
+		case f.synced && expired(err):
+			f.synced = false
+			pause = backoff.Step()
+		default:
+			if pause = f.failed(err, backoff.Step()); pause > 0 {
+				f.report.failed(err)
+			}
+		}
+		sleep(ctx, pause)
+	}
+}
+
+// failed decides what to do after a failure: it returns how long to wait, or zero
+// when the next attempt is made in another way.
+func (f *watchFeed) failed(err error, pause time.Duration) time.Duration {
+	if s, ok := apierrors.SuggestsClientDelay(err); ok {
+		pause = max(pause, time.Duration(s)*time.Second)
+	}
+	if f.synced {
+		return pause
+	}
+	switch {
+	case !f.pages && streamingRefused(err):
+		f.usePages("the API server has no streaming lists")
+		return 0
+	case !f.pages && errors.Is(err, errStalled):
+		f.usePages("its streaming list did not end, it is read in pages")
+		return 0
+	case !f.pages && (errors.Is(err, errCut) || apierrors.IsTooManyRequests(err)):
+		if f.cuts++; f.cuts >= cutsAllowed {
+			f.usePages("its streaming list was cut short or refused, it is read in pages: " + err.Error())
+		}
+	case f.pages && errors.Is(err, errStalled):
+		f.pageSize = max(f.pageSize/2, minPage)
+	}
+	return pause
+}
+
+func (f *watchFeed) usePages(why string) {
+	f.pages = true
+	f.report.note(why)
+}
+
+// attempt makes one round, or one watch, or a round that goes over into a watch.
+func (f *watchFeed) attempt(ctx context.Context) error {
+	switch {
+	case f.synced:
+		return f.watch(ctx)
+	case f.pages:
+		return f.list(ctx)
+	default:
+		return f.stream(ctx)
+	}
+}
+
+// watch goes on where the last watch ended.
+func (f *watchFeed) watch(ctx context.Context) error {
+	w, err := f.reader.watch(ctx, metav1.ListOptions{
+		ResourceVersion:     f.rv,
+		AllowWatchBookmarks: true,
+		TimeoutSeconds:      watchTimeout(),
+	})
+	if err != nil {
+		return fmt.Errorf("watching: %w", err)
+	}
+	defer w.Stop()
+	f.report.resumed()
+	return f.follow(ctx, w)
+}
+
+// stream begins with a streaming list and goes over into its watch.
+func (f *watchFeed) stream(ctx context.Context) error {
+	endTurn, err := f.turns.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer endTurn()
+	listing, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stall := time.AfterFunc(stallTime, func() { cancel(errStalled) })
+	defer stall.Stop()
+
+	initial := true
+	w, err := f.reader.watch(listing, metav1.ListOptions{
+		SendInitialEvents:    &initial,
+		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+		AllowWatchBookmarks:  true,
+		TimeoutSeconds:       watchTimeout(),
+	})
+	if err != nil {
+		return fmt.Errorf("listing: %w", causeOf(listing, err))
+	}
+	defer w.Stop()
+	if err := f.sink.Begin(ctx); err != nil {
+		return err
+	}
+	f.report.reading()
+	for n := 1; ; n++ {
+		event, ok := <-w.ResultChan()
+		if !ok {
+			return fmt.Errorf("listing: %w", causeOf(listing, errCut))
+		}
+		if event.Type == watch.Bookmark {
+			done, err := f.bookmark(event)
+			if err != nil {
+				return err
+			}
+			if done {
+				break
+			}
+			continue
+		}
+		if _, err := f.apply(ctx, event); err != nil {
+			return fmt.Errorf("listing: %w", causeOf(listing, err))
+		}
+		if n%stallObjects == 0 {
+			stall.Reset(stallTime)
+			f.report.read(n)
+		}
+	}
+	if !stall.Stop() {
+		return errStalled // its end and the alarm came at once
+	}
+	endTurn()
+	if err := f.roundEnded(ctx); err != nil {
+		return err
+	}
+	return f.follow(ctx, w)
+}
+
+// list reads all pages.
+func (f *watchFeed) list(ctx context.Context) error {
+	endTurn, err := f.turns.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer endTurn()
+	if err := f.sink.Begin(ctx); err != nil {
+		return err
+	}
+	f.report.reading()
+	read := 0
+	// Without a resourceVersion the list is consistent, and its pages are of one
+	// moment; from 0 the API server would ignore the limit.
+	for o := (metav1.ListOptions{Limit: f.pageSize}); ; {
+		page, err := f.page(ctx, o)
+		if err != nil {
+			if expired(err) && o.Continue != "" {
+				f.pageSize = min(f.pageSize*4, maxPage)
+			}
+			return fmt.Errorf("listing: %w", err)
+		}
+		for _, obj := range page.objects {
+			o, _, err := f.reader.object(obj)
+			if err != nil {
+				return fmt.Errorf("listing: %w", err)
+			}
+			if err := f.sink.Put(ctx, o); err != nil {
+				return err
+			}
+		}
+		read += len(page.objects)
+		f.report.read(read)
+		f.rv, o.Continue = page.resourceVersion, page.next
+		if page.next == "" {
+			return f.roundEnded(ctx)
+		}
+	}
+}
+
+func (f *watchFeed) page(ctx context.Context, o metav1.ListOptions) (page, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, pageTime, errStalled)
+	defer cancel()
+	p, err := f.reader.list(ctx, o)
+	if err != nil {
+		return page{}, causeOf(ctx, err)
+	}
+	return p, nil
+}
+
+func (f *watchFeed) roundEnded(ctx context.Context) error {
+	if err := f.sink.End(ctx); err != nil {
+		return err
+	}
+	f.synced, f.cuts = true, 0
+	f.report.ready()
+	return nil
+}
+
+// follow applies the events of a watch until it ends, which is no error.
+func (f *watchFeed) follow(ctx context.Context, w watch.Interface) error {
+	for event := range w.ResultChan() {
+		if event.Type == watch.Bookmark {
+			if _, err := f.bookmark(event); err != nil {
+				return err
+			}
+			continue
+		}
+		rv, err := f.apply(ctx, event)
+		if err != nil {
+			return fmt.Errorf("watching: %w", err)
+		}
+		f.rv = rv
+	}
+	return nil
+}
+
+// apply hands one event on and returns the resourceVersion of its object. The
+// resourceVersion is opaque: it says where to go on, and is compared with nothing.
+func (f *watchFeed) apply(ctx context.Context, event watch.Event) (rv string, err error) {
+	switch event.Type {
+	case watch.Error:
+		return "", apierrors.FromObject(event.Object)
+	case watch.Added, watch.Modified, watch.Deleted:
+	default:
+		return "", fmt.Errorf("event is of the unknown type %q", event.Type)
+	}
+	o, rv, err := f.reader.object(event.Object)
+	if err != nil {
+		return "", err
+	}
+	if event.Type == watch.Deleted {
+		return rv, f.sink.Remove(ctx, o.Namespace, o.Name)
+	}
+	return rv, f.sink.Put(ctx, o)
+}
+
+// bookmark takes the resourceVersion of a bookmark and says whether it is the one
+// that ends a streaming list.
+func (f *watchFeed) bookmark(event watch.Event) (endsList bool, err error) {
+	m, err := meta.Accessor(event.Object)
+	if err != nil {
+		return false, err
+	}
+	f.rv = m.GetResourceVersion()
+	return m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true", nil
+}

@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/countd/countd/pkg/counts"
+)
+
+const (
+	// No bare application/json at the end, which client-go's metadata client
+	// has for servers older than 1.15: such a server would send whole Secrets.
+	acceptMetadata     = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	acceptMetadataList = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
+
+// clients are the two ways to ask for objects, over shared connections. They are
+// used instead of client-go's dynamic and metadata clients because those repeat a
+// refused request by themselves, up to ten times, and a feed does its own waiting.
+type clients struct {
+	whole, metadata rest.Interface
+}
+
+func newClients(config *rest.Config, h *http.Client) (clients, error) {
+	whole, err := rest.UnversionedRESTClientForConfigAndClient(unversioned(dynamic.ConfigFor(config)), h)
+	if err != nil {
+		return clients{}, fmt.Errorf("making a client for objects: %w", err)
+	}
+	meta, err := rest.UnversionedRESTClientForConfigAndClient(unversioned(metadata.ConfigFor(config)), h)
+	if err != nil {
+		return clients{}, fmt.Errorf("making a client for metadata: %w", err)
+	}
+	return clients{whole: whole, metadata: meta}, nil
+}
+
+func unversioned(c *rest.Config) *rest.Config {
+	c.GroupVersion = nil
+	c.APIPath = "/" // each request has its own
+	return c
+}
+
+// reader reads the objects of one resource from the API server. It is immutable.
+type reader struct {
+	client                 rest.Interface
+	path                   string
+	acceptOne, acceptLists string // empty for the client's own
+	gvk                    schema.GroupVersionKind
+}
+
+func (c clients) reader(r counts.Resource) *reader {
+	rd := &reader{
+		client: c.whole,
+		path:   "/apis/" + r.Group + "/" + r.Version + "/" + r.Name,
+		gvk:    schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind},
+	}
+	if r.Group == "" {
+		rd.path = "/api/" + r.Version + "/" + r.Name
+	}
+	if metadataSuffices[r.Key()] {
+		rd.client, rd.acceptOne, rd.acceptLists = c.metadata, acceptMetadata, acceptMetadataList
+	}
+	return rd
+}
+
+func (r *reader) request(accept string, o metav1.ListOptions) *rest.Request {
+	req := r.client.Get().AbsPath(r.path).MaxRetries(0).
+		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
+	if accept != "" {
+		req.SetHeader("Accept", accept)
+	}
+	return req
+}
+
+// page is one page of a list.
+type page struct {
+	objects               []runtime.Object
+	resourceVersion, next string
+}
+
+// list asks for one page.
+func (r *reader) list(ctx context.Context, o metav1.ListOptions) (page, error) {
+	obj, err := r.request(r.acceptLists, o).Do(ctx).Get()
+	if err != nil {
+		return page{}, err
+	}
+	list, err := meta.ListAccessor(obj)
+	if err != nil {
+		return page{}, fmt.Errorf("answer to a list is a %T: %w", obj, err)
+	}
+	p := page{resourceVersion: list.GetResourceVersion(), next: list.GetContinue()}
+	p.objects, err = meta.ExtractList(obj)
+	return p, err
+}
+
+// watch begins a watch.
+func (r *reader) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	o.Watch = true
+	return r.request(r.acceptOne, o).Watch(ctx)
+}
+
+// object reads an object into what is counted of it, and its resourceVersion.
+func (r *reader) object(obj runtime.Object) (o counts.Object, resourceVersion string, err error) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return o, "", fmt.Errorf("object is a %T: %w", obj, err)
+	}
+	o = counts.Object{Namespace: m.GetNamespace(), Name: m.GetName()}
+	o.State, err = stateOf(obj, r.gvk)
+	return o, m.GetResourceVersion(), err
+}

@@ -1,0 +1,325 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/countd/countd/pkg/counts"
+)
+
+// Options are the settings of a Watcher.
+type Options struct {
+	// Config says how to reach the API server. Required. It is copied; its
+	// client-side rate limit is lifted, because the API server has a fair one
+	// of its own.
+	Config *rest.Config
+	// Counter is what is counted into. Required. Its Run is the caller's to call.
+	Counter *counts.Counter
+	// Resources and Exclude narrow what is counted, by patterns over resource
+	// keys: "pods", "*.apps". Empty Resources means all. What an embedder
+	// counts from its own informers belongs into Exclude.
+	Resources, Exclude []string
+	// Log takes changes of state. Default: nothing is logged.
+	Log *slog.Logger
+}
+
+func (o *Options) validate() (filter, error) {
+	var problems []error
+	if o.Config == nil {
+		problems = append(problems, errors.New("Options.Config is missing"))
+	}
+	if o.Counter == nil {
+		problems = append(problems, errors.New("Options.Counter is missing"))
+	}
+	f, err := newFilter(o.Resources, o.Exclude)
+	return f, errors.Join(append(problems, err)...)
+}
+
+const (
+	// Without a CRD or an APIService changing, discovery is asked this often,
+	// and more often where those two cannot be watched.
+	discoverIdle  = 5 * time.Minute
+	discoverBlind = 30 * time.Second
+	// discoverTimeout bounds one discovery.
+	discoverTimeout = 30 * time.Second
+	// settlePatience is how long a silent list keeps Settled waiting.
+	settlePatience = 30 * time.Second
+)
+
+// triggers are the resources whose changes change what discovery says.
+var triggers = map[string]counts.Resource{
+	"customresourcedefinitions.apiextensions.k8s.io": {Group: "apiextensions.k8s.io", Version: "v1", Name: "customresourcedefinitions", Kind: "CustomResourceDefinition"},
+	"apiservices.apiregistration.k8s.io":             {Group: "apiregistration.k8s.io", Version: "v1", Name: "apiservices", Kind: "APIService"},
+}
+
+// discoverAfter are the times after a trigger at which discovery is asked: it
+// follows a CRD within milliseconds or, when its controllers are busy, seconds.
+var discoverAfter = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, time.Second, 3 * time.Second}
+
+// Watcher counts what a cluster holds. It is safe for concurrent use.
+type Watcher struct {
+	counter   *counts.Counter
+	filter    filter
+	log       *slog.Logger
+	discovery discovery.DiscoveryInterfaceWithContext
+	clients   clients
+	http      *http.Client
+	turns     turns
+	board     *board
+	settled   chan struct{}
+	kick      chan struct{} // holds one: discovery should be asked
+
+	running map[string]*running // owned by Run
+	feeds   sync.WaitGroup
+}
+
+// running is a resource that is being read.
+type running struct {
+	resource counts.Resource
+	source   *counts.Source // nil for a trigger that is not counted
+	report   *report
+	stop     context.CancelFunc
+	done     chan struct{}
+}
+
+// New returns a watcher that counts once [Watcher.Run] is called.
+func New(o Options) (*Watcher, error) {
+	f, err := o.validate()
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	config := rest.CopyConfig(o.Config)
+	config.QPS, config.RateLimiter = -1, nil
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	h, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: making an HTTP client: %w", err)
+	}
+	d, err := discovery.NewDiscoveryClientForConfigAndClient(config, h)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: making a discovery client: %w", err)
+	}
+	c, err := newClients(config, h)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Watcher{
+		counter:   o.Counter,
+		filter:    f,
+		log:       o.Log,
+		discovery: d,
+		clients:   c,
+		http:      h,
+		turns:     newTurns(),
+		board:     newBoard(o.Log),
+		settled:   make(chan struct{}),
+		kick:      make(chan struct{}, 1),
+		running:   make(map[string]*running),
+	}, nil
+}
+
+// Status says of each resource whether it is counted and if not, why not.
+func (w *Watcher) Status() []counts.Status { return w.board.all() }
+
+// Settled is closed once each resource that the cluster had at the start is
+// counted, or it is known why it is not. A list that is silent for half a minute
+// does not keep it open.
+func (w *Watcher) Settled() <-chan struct{} { return w.settled }
+
+// Run counts until ctx ends, and returns its cause when every goroutine that it
+// started has ended. It returns earlier only where the API server cannot be asked
+// at the start; later it waits for it to come back. It must be called once.
+func (w *Watcher) Run(ctx context.Context) error {
+	defer w.http.CloseIdleConnections()
+	defer w.feeds.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := w.discover(ctx); err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	settling := time.NewTicker(100 * time.Millisecond)
+	defer settling.Stop()
+	settled := settling.C
+	after := len(discoverAfter) // the next of discoverAfter to wait for
+	dueAt := time.Now().Add(w.idle())
+	due := time.NewTimer(time.Until(dueAt))
+	defer due.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-settled:
+			if w.board.settled(settlePatience) {
+				settled = nil
+				settling.Stop()
+				close(w.settled)
+				w.log.Info("counting", "resources", w.counter.Snapshot().Len())
+			}
+			continue
+		case <-w.kick:
+			after = 0
+			if time.Until(dueAt) <= discoverAfter[0] {
+				continue // it is about to be asked; those that keep kicking must not put it off
+			}
+		case <-due.C:
+			if err := w.discover(ctx); err != nil && ctx.Err() == nil {
+				w.log.Warn("resources cannot be discovered, counting those that are known", "error", err)
+			}
+			after++
+		}
+		next := w.idle()
+		if after < len(discoverAfter) {
+			next = discoverAfter[after]
+		}
+		dueAt = time.Now().Add(next)
+		due.Reset(next)
+	}
+}
+
+// idle is how long to wait for the next discovery when nothing changes.
+func (w *Watcher) idle() time.Duration {
+	for key := range triggers {
+		if r := w.running[key]; r == nil || !r.report.isReady() {
+			return jitter(discoverBlind)
+		}
+	}
+	return jitter(discoverIdle)
+}
+
+// discover asks what there is to count and starts and stops feeds accordingly.
+func (w *Watcher) discover(ctx context.Context) error {
+	asking, cancel := context.WithTimeout(ctx, discoverTimeout)
+	defer cancel()
+	found, err := discover(asking, w.discovery, w.filter)
+	if err != nil {
+		return err
+	}
+	fixed := found.excluded
+	for group, cause := range found.failed {
+		fixed[counts.Resource{Group: group, Name: wholeGroup}.Key()] = undiscovered(group, cause)
+	}
+	w.board.set(fixed)
+
+	for key, r := range w.running {
+		now, served := found.countable[key]
+		if _, failed := found.failed[r.resource.Group]; !served && failed {
+			continue // nobody knows; its own feed says how it fares
+		}
+		if !served && r.source == nil && triggers[key].Name != "" {
+			continue
+		}
+		if !served || now.Namespaced != r.resource.Namespaced || now.Kind != r.resource.Kind {
+			if err := w.end(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range inOrder(found.countable) {
+		if err := w.begin(ctx, r); err != nil {
+			return err
+		}
+	}
+	for key, r := range triggers {
+		if w.running[key] == nil {
+			apart := newBoard(slog.New(slog.DiscardHandler)) // not counted, so not on the board
+			w.start(ctx, &running{resource: r, report: apart.report(r)}, uncounted{})
+		}
+	}
+	return nil
+}
+
+// begin sees to it that a resource is read, in the version that discovery says.
+func (w *Watcher) begin(ctx context.Context, r counts.Resource) error {
+	is := w.running[r.Key()]
+	switch {
+	case is == nil:
+		source, err := w.counter.Source(ctx, r)
+		if err != nil {
+			return err
+		}
+		is = &running{source: source}
+	case is.resource.Version == r.Version:
+		return nil
+	default: // another version of the same objects: their count stays meanwhile
+		is.halt()
+		if err := is.source.Redefine(ctx, r); err != nil {
+			return err
+		}
+	}
+	is.resource, is.report = r, w.board.report(r)
+	w.start(ctx, is, is.source)
+	return nil
+}
+
+func (w *Watcher) start(ctx context.Context, is *running, to sink) {
+	key := is.resource.Key()
+	if _, ok := triggers[key]; ok {
+		to = kicker{sink: to, kick: w.kick}
+	}
+	ctx, is.stop = context.WithCancel(ctx)
+	is.done = make(chan struct{})
+	w.running[key] = is
+	var f feed = newWatchFeed(w.clients.reader(is.resource), to, is.report, w.turns)
+	w.feeds.Go(func() {
+		defer close(is.done)
+		f.run(ctx)
+	})
+}
+
+// end stops reading a resource and takes it out of the counts.
+func (w *Watcher) end(ctx context.Context, r *running) error {
+	r.halt()
+	delete(w.running, r.resource.Key())
+	if r.source == nil {
+		return nil
+	}
+	r.report.remove()
+	return r.source.Close(ctx)
+}
+
+func (r *running) halt() {
+	r.stop()
+	<-r.done
+}
+
+// uncounted is the sink of a resource that is read for its events alone.
+type uncounted struct{}
+
+func (uncounted) Begin(context.Context) error                  { return nil }
+func (uncounted) Put(context.Context, counts.Object) error     { return nil }
+func (uncounted) Remove(context.Context, string, string) error { return nil }
+func (uncounted) End(context.Context) error                    { return nil }
+
+// kicker asks for discovery whenever something happens to the objects of a sink.
+type kicker struct {
+	sink
+	kick chan<- struct{}
+}
+
+func (k kicker) Put(ctx context.Context, o counts.Object) error {
+	defer k.now()
+	return k.sink.Put(ctx, o)
+}
+
+func (k kicker) Remove(ctx context.Context, namespace, name string) error {
+	defer k.now()
+	return k.sink.Remove(ctx, namespace, name)
+}
+
+func (k kicker) now() {
+	select {
+	case k.kick <- struct{}{}:
+	default: // it has been asked for already
+	}
+}
