@@ -60,8 +60,8 @@ type Cluster struct {
 	ready     readyLine
 	users     *users
 
-	mu    sync.Mutex
-	child *process // the last one started
+	mu     sync.Mutex
+	server *server // the last one started
 }
 
 // Start builds the server if need be and returns once the API server is ready.
@@ -79,7 +79,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 		c.temporary = true
 	}
 	if err := c.start(ctx); err != nil {
-		return nil, errors.Join(err, c.Close())
+		return nil, errors.Join(err, c.remove())
 	}
 	if c.users, err = newUsers(c.ready); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -90,14 +90,14 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 func (c *Cluster) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	child, ready, err := startProcess(ctx, c.binary, c.args(), c.LogFile())
+	server, ready, err := startServer(ctx, c.binary, c.args(), c.LogFile())
 	if err != nil {
 		return fmt.Errorf("starting a control plane in %s: %w", c.dir, err)
 	}
 	c.ready = ready
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.child = child
+	c.server = server
 	return nil
 }
 
@@ -124,25 +124,17 @@ func (c *Cluster) args() []string {
 }
 
 // Stop ends the process in good order and keeps data and port for Restart. It
-// kills a process that takes longer than ctx or ten seconds, and says so. A
-// cluster that does not run is left alone.
+// kills a process that takes longer than ctx or ten seconds, and says so. After
+// Stop or Kill it does nothing; that the process died unasked is an error.
 func (c *Cluster) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
-	if child := c.current(); child != nil {
-		return child.stop(ctx)
-	}
-	return nil
+	return c.current().stop(ctx)
 }
 
 // Kill ends the process at once, as a crash would, and keeps data and port for
 // Restart.
-func (c *Cluster) Kill() error {
-	if child := c.current(); child != nil {
-		return child.kill()
-	}
-	return nil
-}
+func (c *Cluster) Kill() error { return c.current().kill() }
 
 // Restart stops the cluster if it runs and starts it on the same data and the
 // same address; Configs stay good.
@@ -163,43 +155,18 @@ func (c *Cluster) Restart(ctx context.Context) error {
 // Close stops the cluster for good and removes its data if the directory is a
 // temporary one.
 func (c *Cluster) Close() error {
-	err := c.Stop(context.Background())
-	if c.temporary {
-		err = errors.Join(err, os.RemoveAll(c.dir))
-	}
-	return err
+	return errors.Join(c.Stop(context.Background()), c.remove())
 }
 
 // Signal sends a signal to the process, such as SIGSTOP and SIGCONT for one that
-// hangs. Stop and Kill end a stopped process too.
-func (c *Cluster) Signal(s os.Signal) error {
-	child := c.current()
-	if child == nil {
-		return errors.New("signalling the control plane: it was never started")
-	}
-	if err := child.cmd.Process.Signal(s); err != nil {
-		return fmt.Errorf("signalling the control plane: %w", err)
-	}
-	return nil
-}
+// hangs. Stop and Kill end a process that is stopped, too.
+func (c *Cluster) Signal(s os.Signal) error { return c.current().Signal(s) }
 
 // Done is closed when the process that runs now has ended, for whatever reason.
-func (c *Cluster) Done() <-chan struct{} {
-	if child := c.current(); child != nil {
-		return child.done
-	}
-	never := make(chan struct{})
-	close(never)
-	return never
-}
+func (c *Cluster) Done() <-chan struct{} { return c.current().Done() }
 
 // PID of the process that runs now or ran last.
-func (c *Cluster) PID() int {
-	if child := c.current(); child != nil {
-		return child.cmd.Process.Pid
-	}
-	return 0
-}
+func (c *Cluster) PID() int { return c.current().PID() }
 
 // URL of the API server, the same for the cluster's whole life.
 func (c *Cluster) URL() string { return c.ready.URL }
@@ -213,8 +180,18 @@ func (c *Cluster) LogFile() string { return filepath.Join(c.dir, "server.log") }
 // AdminConfig is a Config that may do everything.
 func (c *Cluster) AdminConfig() *rest.Config { return c.Config("admin", "system:masters") }
 
-func (c *Cluster) current() *process {
+func (c *Cluster) current() *server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.child
+	return c.server
+}
+
+func (c *Cluster) remove() error {
+	if !c.temporary {
+		return nil
+	}
+	if err := os.RemoveAll(c.dir); err != nil {
+		return fmt.Errorf("removing the data of the control plane: %w", err)
+	}
+	return nil
 }

@@ -3,10 +3,13 @@ package kube_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -94,7 +97,9 @@ func TestDataAndAddressSurviveStopAndKill(t *testing.T) {
 	if err := cluster.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("stopped in %v", time.Since(began))
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("want a stop that does not wait for watches, it took %v", took)
+	}
 	<-cluster.Done()
 	if err := cluster.Restart(t.Context()); err != nil {
 		t.Fatal(err)
@@ -201,6 +206,23 @@ func TestFailedStartTellsTheReason(t *testing.T) {
 	_, err := kube.Start(t.Context(), kube.Options{APIServerFlags: []string{"no-such-flag=1"}})
 	if err == nil || !strings.Contains(err.Error(), "no-such-flag") {
 		t.Errorf("want an error that quotes the log, got %v", err)
+	}
+}
+
+func TestDeathOfTheServerIsTold(t *testing.T) {
+	cluster, err := kube.Start(t.Context(), kube.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-cluster.Done()
+	if err := cluster.Close(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("want an error that says how the server died, got %v", err)
+	}
+	if _, err := os.Stat(cluster.Dir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the temporary directory is left: %v", err)
 	}
 }
 

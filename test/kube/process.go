@@ -9,8 +9,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
+
+	"github.com/countd/countd/test/kube/internal/child"
 )
 
 // logTail is how many bytes of the log an error quotes.
@@ -24,73 +25,64 @@ type readyLine struct {
 	Kubeconfig string `json:"kubeconfig"`
 }
 
-// process is a running server, or one that has ended.
-type process struct {
-	cmd   *exec.Cmd
-	stdin io.Closer     // the server stops when it is closed
-	done  chan struct{} // closed when the process has ended
-	err   error         // of Wait; read it after done
+// server is a child that was ready once. Its end is expected after stop and kill,
+// which are called by one goroutine at a time.
+type server struct {
+	*child.Process
+	stdin    io.Closer // the server stops when it is closed
+	log      string    // path
+	expected bool
 }
 
-// startProcess returns when the server is ready, has died, or ctx has ended, in
+// startServer returns when the server is ready, has died, or ctx has ended, in
 // the two last cases with an error and without a process. The log is appended to.
-func startProcess(ctx context.Context, binary string, args []string, log string) (*process, readyLine, error) {
-	p := &process{cmd: exec.Command(binary, args...), done: make(chan struct{})}
-	p.cmd.SysProcAttr = childAttr()
+func startServer(ctx context.Context, binary string, args []string, log string) (*server, readyLine, error) {
 	logFile, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, readyLine{}, fmt.Errorf("opening the log: %w", err)
 	}
 	defer logFile.Close()
-	p.cmd.Stderr = logFile
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+	cmd := exec.Command(binary, args...) // lives longer than ctx
+	cmd.Stderr = logFile
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
 		return nil, readyLine{}, fmt.Errorf("making a pipe: %w", err)
 	}
-	stdout, child, err := os.Pipe()
+	// Not StdoutPipe, which Wait closes, maybe before the line is read.
+	stdout, write, err := os.Pipe()
 	if err != nil {
-		return nil, readyLine{}, errors.Join(fmt.Errorf("making a pipe: %w", err), p.stdin.Close())
+		return nil, readyLine{}, errors.Join(fmt.Errorf("making a pipe: %w", err), stdin.Close())
 	}
-	p.cmd.Stdout = child
+	cmd.Stdout = write
+	process, err := child.Start(cmd)
+	_ = write.Close()
+	if err != nil {
+		return nil, readyLine{}, errors.Join(err, stdout.Close())
+	}
+	s := &server{Process: process, stdin: stdin, log: log}
+	ready, err := s.awaitReady(ctx, stdout)
+	if err != nil {
+		return nil, readyLine{}, errors.Join(err, s.kill())
+	}
+	return s, ready, nil
+}
 
-	started := make(chan error)
-	go p.run(started)
-	err = <-started
-	_ = child.Close()
-	if err != nil {
-		return nil, readyLine{}, errors.Join(fmt.Errorf("starting %s: %w", binary, err), stdout.Close())
-	}
+func (s *server) awaitReady(ctx context.Context, stdout io.ReadCloser) (readyLine, error) {
 	lines := make(chan []byte, 1)
 	go readFirstLine(stdout, lines)
-
+	var ready readyLine
 	select {
 	case line, ok := <-lines:
 		if !ok {
-			break
+			return ready, fmt.Errorf("waiting for the server to be ready: it died: %s", s.obituary())
 		}
-		var ready readyLine
 		if err := json.Unmarshal(line, &ready); err != nil {
-			return nil, readyLine{}, errors.Join(fmt.Errorf("reading the server's line %q: %w", line, err), p.kill())
+			return ready, fmt.Errorf("reading the server's line %q: %w", line, err)
 		}
-		return p, ready, nil
+		return ready, nil
 	case <-ctx.Done():
-		err := fmt.Errorf("waiting for the server to be ready: %w; the end of its log:\n%s", ctx.Err(), tail(log))
-		return nil, readyLine{}, errors.Join(err, p.kill())
+		return ready, fmt.Errorf("waiting for the server to be ready: %w; the end of its log:\n%s", ctx.Err(), tail(s.log))
 	}
-	<-p.done
-	return nil, readyLine{}, fmt.Errorf("the server died before it was ready (%w); the end of its log:\n%s", p.exit(), tail(log))
-}
-
-// run starts the process and waits for it on one thread, which lives as long:
-// Linux kills the child when the thread that started it ends.
-func (p *process) run(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
-	started <- err
-	if err == nil {
-		p.err = p.cmd.Wait()
-	}
-	close(p.done)
 }
 
 // readFirstLine sends one line, or closes lines if there is none, and then reads
@@ -105,40 +97,44 @@ func readFirstLine(stdout io.ReadCloser, lines chan<- []byte) {
 	_, _ = io.Copy(io.Discard, r)
 }
 
-// stop asks the process to end, and kills it when ctx ends first.
-func (p *process) stop(ctx context.Context) error {
+// stop ends the process in good order. That one has died unasked is an error.
+func (s *server) stop(ctx context.Context) error {
 	select {
-	case <-p.done:
-		return nil // ended before, by Kill or on its own
+	case <-s.Done():
+		if s.expected {
+			return nil
+		}
+		s.expected = true // told once
+		return fmt.Errorf("stopping the control plane: it had died already: %s", s.obituary())
 	default:
 	}
-	terminate(p.cmd.Process)
-	_ = p.stdin.Close()
-	select {
-	case <-p.done:
-		if p.err != nil {
-			return fmt.Errorf("stopping the control plane: %w", p.err)
-		}
-		return nil
-	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("stopping the control plane: %w; killing it", ctx.Err()), p.kill())
+	s.expected = true
+	if err := errors.Join(s.Stop(ctx), s.closeStdin()); err != nil {
+		return fmt.Errorf("stopping the control plane: %w; the end of its log:\n%s", err, tail(s.log))
 	}
-}
-
-// kill ends the process at once and returns when it is gone.
-func (p *process) kill() error {
-	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("killing the control plane: %w", err)
-	}
-	<-p.done
 	return nil
 }
 
-func (p *process) exit() error {
-	if p.err != nil {
-		return p.err
+func (s *server) kill() error {
+	s.expected = true
+	return errors.Join(s.Kill(), s.closeStdin())
+}
+
+// closeStdin is for a process that has ended: Wait may have closed the pipe too.
+func (s *server) closeStdin() error {
+	if err := s.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("closing its standard input: %w", err)
 	}
-	return errors.New("exit status 0")
+	return nil
+}
+
+// obituary is how the process ended and its last words. It waits for the end.
+func (s *server) obituary() string {
+	how := "status 0"
+	if err := s.Err(); err != nil {
+		how = err.Error()
+	}
+	return fmt.Sprintf("%s; the end of its log:\n%s", how, tail(s.log))
 }
 
 // tail is the end of the file, whole lines, or why it cannot be read.
@@ -148,10 +144,8 @@ func tail(file string) string {
 		return err.Error()
 	}
 	if len(data) > logTail {
-		data = data[len(data)-logTail:]
-		if _, rest, ok := strings.Cut(string(data), "\n"); ok {
-			return rest
-		}
+		_, rest, _ := strings.Cut(string(data[len(data)-logTail:]), "\n")
+		return rest
 	}
 	return string(data)
 }

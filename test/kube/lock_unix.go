@@ -17,9 +17,3 @@ func lockFile(f *os.File) error {
 		}
 	}
 }
-
-// terminate asks a process to end; one that is stopped is continued for that.
-func terminate(p *os.Process) {
-	_ = p.Signal(syscall.SIGTERM)
-	_ = p.Signal(syscall.SIGCONT)
-}

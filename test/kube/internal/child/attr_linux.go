@@ -1,9 +1,9 @@
-package kube
+package child
 
 import "syscall"
 
-// childAttr lets the kernel kill the child with its parent, also one that is
+// attr lets the kernel kill the child with its parent, also a child that is
 // stopped, and keeps a terminal's Ctrl-C from it: its parent stops it in order.
-func childAttr() *syscall.SysProcAttr {
+func attr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
