@@ -141,7 +141,7 @@ func (a *AggregatedAPI) register(ctx context.Context, gv schema.GroupVersion, ad
 	if err != nil {
 		return fmt.Errorf("creating its APIService: %w", err)
 	}
-	return a.cluster.await(ctx, a.name+" to answer", func(ctx context.Context, client kubernetes.Interface) error {
+	return await(ctx, a.cluster.AdminConfig(), a.name+" to answer", func(ctx context.Context, client kubernetes.Interface) error {
 		return client.Discovery().RESTClient().Get().AbsPath("/apis/" + gv.String()).Do(ctx).Error()
 	})
 }

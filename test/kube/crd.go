@@ -11,8 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 // awaitInterval is the pause between two questions to discovery.
@@ -50,7 +52,12 @@ func NewCRD(resource schema.GroupVersionResource, kind string, namespaced bool) 
 // CreateCRD returns when every served version of the custom resource can be
 // listed and discovery names it.
 func (c *Cluster) CreateCRD(ctx context.Context, crd *unstructured.Unstructured) error {
-	client, err := dynamic.NewForConfig(c.AdminConfig())
+	return CreateCRD(ctx, c.AdminConfig(), crd)
+}
+
+// CreateCRD is Cluster.CreateCRD for any cluster.
+func CreateCRD(ctx context.Context, config *rest.Config, crd *unstructured.Unstructured) error {
+	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making a client: %w", err)
 	}
@@ -60,51 +67,60 @@ func (c *Cluster) CreateCRD(ctx context.Context, crd *unstructured.Unstructured)
 	if _, err := definitions.Create(ctx, crd, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("creating the custom resource %s: %w", crd.GetName(), err)
 	}
-	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
-	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
-	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	for _, v := range versions {
-		version, _ := v.(map[string]any)
-		if served, _ := version["served"].(bool); !served {
-			continue
-		}
-		name, _ := version["name"].(string)
-		resource := schema.GroupVersionResource{Group: group, Version: name, Resource: plural}
-		if err := c.awaitServed(ctx, resource); err != nil {
+	for _, resource := range servedResources(crd) {
+		err := await(ctx, config, resource.String()+" to be served", func(ctx context.Context, client kubernetes.Interface) error {
+			return served(ctx, client.Discovery(), resource)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// awaitServed asks for a list, and then the aggregated discovery document, which
-// lags behind.
-func (c *Cluster) awaitServed(ctx context.Context, resource schema.GroupVersionResource) error {
-	return c.await(ctx, resource.String()+" to be served", func(ctx context.Context, client kubernetes.Interface) error {
-		path := "/apis/" + resource.GroupVersion().String() + "/" + resource.Resource
-		if err := client.Discovery().RESTClient().Get().AbsPath(path).Param("limit", "1").Do(ctx).Error(); err != nil {
-			return err
+// servedResources are those of the versions that a CRD serves.
+func servedResources(crd *unstructured.Unstructured) []schema.GroupVersionResource {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	var resources []schema.GroupVersionResource
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		if served, _ := version["served"].(bool); !served {
+			continue
 		}
-		// Its error may be about other groups.
-		_, lists, err := client.Discovery().ServerGroupsAndResources()
-		for _, list := range lists {
-			if list.GroupVersion != resource.GroupVersion().String() {
-				continue
-			}
-			for i := range list.APIResources {
-				if list.APIResources[i].Name == resource.Resource {
-					return nil
-				}
+		name, _ := version["name"].(string)
+		resources = append(resources, schema.GroupVersionResource{Group: group, Version: name, Resource: plural})
+	}
+	return resources
+}
+
+// served asks for a list, and then the aggregated discovery document, which lags
+// behind.
+func served(ctx context.Context, client discovery.DiscoveryInterface, resource schema.GroupVersionResource) error {
+	path := "/apis/" + resource.GroupVersion().String() + "/" + resource.Resource
+	if err := client.RESTClient().Get().AbsPath(path).Param("limit", "1").Do(ctx).Error(); err != nil {
+		return err
+	}
+	// Its error may be about other groups.
+	_, lists, err := client.ServerGroupsAndResources()
+	for _, list := range lists {
+		if list.GroupVersion != resource.GroupVersion().String() {
+			continue
+		}
+		for i := range list.APIResources {
+			if list.APIResources[i].Name == resource.Resource {
+				return nil
 			}
 		}
-		return errors.Join(errors.New("discovery does not name it"), err)
-	})
+	}
+	return errors.Join(errors.New("discovery does not name it"), err)
 }
 
 // await asks until there is no error: discovery has no events. The deadline is
 // the caller's, and its error quotes the last answer.
-func (c *Cluster) await(ctx context.Context, what string, ask func(context.Context, kubernetes.Interface) error) error {
-	client, err := kubernetes.NewForConfig(c.AdminConfig())
+func await(ctx context.Context, config *rest.Config, what string, ask func(context.Context, kubernetes.Interface) error) error {
+	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making a client: %w", err)
 	}
