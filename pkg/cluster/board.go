@@ -155,11 +155,17 @@ func (r *report) note(text string) {
 	}
 }
 
-func (r *report) isReady() bool {
+func (r *report) isReady() bool { return r.status().Phase == counts.Ready }
+
+func (r *report) isCounted() bool { return r.status().Counted }
+
+func (r *report) status() counts.Status {
 	r.board.mu.Lock()
 	defer r.board.mu.Unlock()
-	e, ok := r.board.entries[r.key]
-	return ok && e.Phase == counts.Ready
+	if e, ok := r.board.entries[r.key]; ok {
+		return e.Status
+	}
+	return counts.Status{}
 }
 
 // failed says why the resource could not be read. It is retried.

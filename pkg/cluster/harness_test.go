@@ -4,8 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,7 +62,7 @@ func (c counting) settle(t testing.TB) counting {
 	select {
 	case <-c.Settled():
 	case <-time.After(patience):
-		t.Fatalf("not settled: %+v", c.Status())
+		t.Fatalf("not settled: %s", c.told())
 	}
 	return c
 }
@@ -80,7 +79,7 @@ func (c counting) await(t testing.TB, what string, wanted func(*counts.Snapshot)
 		select {
 		case <-newer:
 		case <-deadline:
-			t.Fatalf("waited in vain for %s; status %+v; counts %s", what, c.Status(), s.AppendJSON(nil))
+			t.Fatalf("waited in vain for %s; status %s\ncounts %.2000s", what, c.told(), s.AppendJSON(nil))
 		}
 	}
 }
@@ -101,6 +100,17 @@ func number(s *counts.Snapshot, key, namespace string) int {
 		}
 	}
 	return 0
+}
+
+// told is the status of what is not excluded, for messages.
+func (c counting) told() string {
+	var b strings.Builder
+	for _, s := range c.Status() {
+		if s.Phase != counts.Excluded {
+			fmt.Fprintf(&b, "\n  %s: %s %s %s (%s), read %d, rounds %d, errors %d", s.Resource.Key(), s.Phase, s.Reason, s.Message, s.Note, s.Read, s.Rounds, s.Errors)
+		}
+	}
+	return b.String()
 }
 
 func (c counting) awaitNumber(t testing.TB, key, namespace string, want int) *counts.Snapshot {
@@ -185,11 +195,16 @@ func configMap(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
+func service(name string) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
-
-func keys(m map[string]counts.ItemCount) []string { return slices.Sorted(maps.Keys(m)) }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net/http"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -54,20 +56,23 @@ type reader struct {
 	client                 rest.Interface
 	path                   string
 	acceptOne, acceptLists string // empty for the client's own
+	newList                func() runtime.Object
 	gvk                    schema.GroupVersionKind
 }
 
 func (c clients) reader(r counts.Resource) *reader {
 	rd := &reader{
-		client: c.whole,
-		path:   "/apis/" + r.Group + "/" + r.Version + "/" + r.Name,
-		gvk:    schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind},
+		client:  c.whole,
+		newList: func() runtime.Object { return new(unstructured.UnstructuredList) },
+		path:    "/apis/" + r.Group + "/" + r.Version + "/" + r.Name,
+		gvk:     schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind},
 	}
 	if r.Group == "" {
 		rd.path = "/api/" + r.Version + "/" + r.Name
 	}
 	if metadataSuffices[r.Key()] {
 		rd.client, rd.acceptOne, rd.acceptLists = c.metadata, acceptMetadata, acceptMetadataList
+		rd.newList = func() runtime.Object { return new(metav1.PartialObjectMetadataList) }
 	}
 	return rd
 }
@@ -89,8 +94,8 @@ type page struct {
 
 // list asks for one page.
 func (r *reader) list(ctx context.Context, o metav1.ListOptions) (page, error) {
-	obj, err := r.request(r.acceptLists, o).Do(ctx).Get()
-	if err != nil {
+	obj := r.newList()
+	if err := r.request(r.acceptLists, o).Do(ctx).Into(obj); err != nil {
 		return page{}, err
 	}
 	list, err := meta.ListAccessor(obj)
@@ -100,6 +105,13 @@ func (r *reader) list(ctx context.Context, o metav1.ListOptions) (page, error) {
 	p := page{resourceVersion: list.GetResourceVersion(), next: list.GetContinue()}
 	p.objects, err = meta.ExtractList(obj)
 	return p, err
+}
+
+// served says whether the API server has the resource at all; false only where it
+// says so itself. (A kube-apiserver that is not ready yet says 503, not 404.)
+func (r *reader) served(ctx context.Context) bool {
+	_, err := r.list(ctx, metav1.ListOptions{Limit: 1})
+	return !apierrors.IsNotFound(err)
 }
 
 // watch begins a watch.

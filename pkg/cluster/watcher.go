@@ -212,17 +212,13 @@ func (w *Watcher) discover(ctx context.Context) error {
 	w.board.set(fixed)
 
 	for key, r := range w.running {
-		now, served := found.countable[key]
-		if _, failed := found.failed[r.resource.Group]; !served && failed {
-			continue // nobody knows; its own feed says how it fares
-		}
-		if !served && r.source == nil && triggers[key].Name != "" {
+		if now, listed := found.countable[key]; listed && now.Namespaced == r.resource.Namespaced && now.Kind == r.resource.Kind {
+			continue
+		} else if !listed && w.stays(asking, r, found) {
 			continue
 		}
-		if !served || now.Namespaced != r.resource.Namespaced || now.Kind != r.resource.Kind {
-			if err := w.end(ctx, r); err != nil {
-				return err
-			}
+		if err := w.end(ctx, r); err != nil {
+			return err
 		}
 	}
 	for _, r := range inOrder(found.countable) {
@@ -237,6 +233,22 @@ func (w *Watcher) discover(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// stays says whether a resource that discovery does not list is to be read on: one
+// that is read for its events alone, one whose group could not be asked, and one
+// that is still served. While an API server starts, its discovery lacks the
+// custom resources for a moment; taking it at its word is what makes counts go to
+// 0 and come back (rancher/dashboard#16747).
+func (w *Watcher) stays(ctx context.Context, r *running, found discovered) bool {
+	key := r.resource.Key()
+	if _, excluded := found.excluded[key]; excluded {
+		return r.source == nil
+	}
+	if _, failed := found.failed[r.resource.Group]; failed {
+		return true
+	}
+	return r.report.isCounted() && w.clients.reader(r.resource).served(ctx)
 }
 
 // begin sees to it that a resource is read, in the version that discovery says.
