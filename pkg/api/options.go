@@ -67,6 +67,10 @@ type Options struct {
 	// without parameters is waited for, to say what it wants; then it gets
 	// everything. Default: 1 s.
 	AskTimeout time.Duration
+	// StartTimeout is how long a subscription of steve's family waits for Settled
+	// before it starts with what has been counted so far: one kind that hangs
+	// must not keep all others from the dashboard. Default: 30 s.
+	StartTimeout time.Duration
 	// DrainTimeout is how long Run may take to return once its context has
 	// ended. Default: 5 s.
 	DrainTimeout time.Duration
@@ -88,6 +92,7 @@ const (
 	maxPingInterval     = 25 * time.Second
 	defaultPeerTimeout  = 90 * time.Second
 	defaultAskTimeout   = time.Second
+	defaultStartTimeout = 30 * time.Second
 	defaultDrainTimeout = 5 * time.Second
 	defaultMessageLimit = 4 << 10
 	defaultMaxSubs      = 100
@@ -111,6 +116,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.PingInterval, defaultPingInterval)
 	setDefault(&o.PeerTimeout, defaultPeerTimeout)
 	setDefault(&o.AskTimeout, defaultAskTimeout)
+	setDefault(&o.StartTimeout, defaultStartTimeout)
 	setDefault(&o.DrainTimeout, defaultDrainTimeout)
 	setDefault(&o.MessageLimit, defaultMessageLimit)
 	setDefault(&o.MaxSubscriptions, defaultMaxSubs)
@@ -145,6 +151,7 @@ func (o Options) Validate() error {
 	positive("WriteTimeout", o.WriteTimeout)
 	positive("PingInterval", o.PingInterval)
 	positive("AskTimeout", o.AskTimeout)
+	positive("StartTimeout", o.StartTimeout)
 	positive("DrainTimeout", o.DrainTimeout)
 	problem(o.Debounce >= 0 && o.Debounce < o.MinDebounce, "Debounce is %s, below MinDebounce, %s", o.Debounce, o.MinDebounce)
 	problem(o.MaxDebounce >= 0 && o.Debounce > o.MaxDebounce, "Debounce is %s, above MaxDebounce, %s", o.Debounce, o.MaxDebounce)

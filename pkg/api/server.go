@@ -1,14 +1,31 @@
 package api
 
 import (
-	"context"
-	"net"
 	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Server serves the counts of one Counter. It is safe for concurrent use.
 type Server struct {
-	options Options
+	options     Options
+	instruments *instruments
+
+	// Of websockets.
+	watchUpgrader, steveUpgrader websocket.Upgrader
+	writeBuffers                 sync.Pool
+
+	compressors sync.Pool // of *gzip.Writer
+
+	// Streams count themselves in and out, and none comes in once the server
+	// drains.
+	mu      sync.Mutex
+	drains  bool
+	ran     bool
+	streams sync.WaitGroup
 }
 
 // New returns a server. It starts nothing.
@@ -16,17 +33,70 @@ func New(o Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return &Server{options: o.withDefaults()}, nil
+	o = o.withDefaults()
+	instruments, err := newInstruments(o.Registry)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{options: o, instruments: instruments}
+	s.watchUpgrader = s.upgrader(subprotocol)
+	s.steveUpgrader = s.upgrader()
+	return s, nil
 }
 
-// Handler returns the handler of all routes.
-func (s *Server) Handler() http.Handler { return http.NotFoundHandler() }
+// Handler returns the handler of all routes. A stream ends when the context of
+// its request does; Run sees to that, and whoever serves the handler without Run
+// does it with http.Server.BaseContext.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
 
-// Run serves on a listener until ctx ends, and then drains.
-func (s *Server) Run(ctx context.Context, listener net.Listener) error {
-	if err := checkListener(listener); err != nil {
-		return err
+	mux.Handle("/v1/counts", s.get(s.serveSteveCounts))
+	mux.Handle("/v1/counts/count", s.get(s.serveSteveCount))
+	mux.Handle("/v1/schemas", s.get(s.serveSchemas))
+	mux.Handle("/v1/schemas/{id}", s.get(s.serveSchema))
+	mux.Handle("/v1/subscribe", s.only(s.serveSubscribe, http.MethodGet))
+
+	mux.Handle("/api/v1/counts", s.get(s.serveCounts))
+	mux.Handle("/api/v1/resources", s.get(s.serveResources))
+	mux.Handle("/api/v1/watch", s.only(s.serveWatch, http.MethodGet))
+
+	for _, name := range []string{"healthz", "livez"} {
+		mux.Handle("/"+name, s.get(s.health(name, s.livenessChecks(), noDetails)))
+		mux.Handle("/"+name+"/{check}", s.get(s.single(s.livenessChecks())))
 	}
-	<-ctx.Done()
+	mux.Handle("/readyz", s.get(s.health("readyz", s.readinessChecks(), s.unready)))
+	mux.Handle("/readyz/{check}", s.get(s.single(s.readinessChecks())))
+
+	metrics := promhttp.HandlerFor(s.options.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	mux.Handle("/metrics", s.get(metrics.ServeHTTP))
+	mux.Handle("/", s.get(s.servePage))
+	return s.guard(mux)
+}
+
+// enter counts a stream in, unless the server drains.
+func (s *Server) enter() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.drains {
+		return unavailable("%s", errDraining)
+	}
+	s.streams.Add(1)
 	return nil
 }
+
+// leave counts a stream out.
+func (s *Server) leave() { s.streams.Done() }
+
+func (s *Server) draining() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.drains
+}
+
+// ended logs why a stream ended.
+func (s *Server) ended(r *http.Request, f family, transport string, reason error) {
+	s.options.Log.Debug("stream ended", "family", string(f), "transport", transport, "remote", r.RemoteAddr, "reason", reason)
+}
+
+// closeTimeout is how long either side of a websocket has to take leave.
+func (s *Server) closeTimeout() time.Duration { return min(time.Second, s.options.DrainTimeout/4) }

@@ -1,0 +1,88 @@
+package api
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// family is one of the two languages that countd speaks.
+type family string
+
+const (
+	familyCountd family = "countd"
+	familySteve  family = "steve"
+)
+
+// instruments are what the server says about itself at /metrics. Its labels have
+// values of the server's choosing only.
+type instruments struct {
+	open, subscriptions         *prometheus.GaugeVec
+	opened, frames, bytes, slow *prometheus.CounterVec
+	flushes, refused, ended     *prometheus.CounterVec
+}
+
+func newInstruments(registerer prometheus.Registerer) (*instruments, error) {
+	const namespace, subsystem = "countd", "api"
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, labels)
+	}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, labels)
+	}
+	i := &instruments{
+		open:          gauge("open_connections", "Streams that are open now.", "family", "transport"),
+		subscriptions: gauge("open_subscriptions", "Subscriptions of open streams.", "family"),
+		opened:        counter("connections_total", "Streams that were opened.", "family", "transport"),
+		frames:        counter("sent_frames_total", "Messages that clients of streams accepted.", "family", "transport"),
+		bytes:         counter("sent_bytes_total", "Bytes of those messages, without framing.", "family", "transport"),
+		slow:          counter("slow_readers_total", "Streams that were cut because their client did not accept a message within the write timeout.", "family", "transport"),
+		flushes:       counter("flushes_total", "Times that a subscription's interval was over and there was a newer snapshot, by whether that had anything new for it.", "family", "outcome"),
+		refused:       counter("refused_requests_total", "Requests that were refused, by Kubernetes' word for the reason.", "reason"),
+		ended:         counter("ended_subscriptions_total", "Subscriptions of steve's family that the server ended with an error.", "reason"),
+	}
+	for _, c := range []prometheus.Collector{i.open, i.subscriptions, i.opened, i.frames, i.bytes, i.slow, i.flushes, i.refused, i.ended} {
+		if err := registerer.Register(c); err != nil {
+			return nil, fmt.Errorf("registering the API's metrics: %w", err)
+		}
+	}
+	return i, nil
+}
+
+// meter counts for one stream, without looking labels up.
+type meter struct {
+	open, subscriptions         prometheus.Gauge
+	frames, bytes, slow         prometheus.Counter
+	flushesSent, flushesSkipped prometheus.Counter
+}
+
+// meter counts a stream as opened. Its open gauge is the caller's to take down.
+func (i *instruments) meter(f family, transport string) *meter {
+	labels := prometheus.Labels{"family": string(f), "transport": transport}
+	i.opened.With(labels).Inc()
+	i.open.With(labels).Inc()
+	return &meter{
+		open:           i.open.With(labels),
+		subscriptions:  i.subscriptions.WithLabelValues(string(f)),
+		frames:         i.frames.With(labels),
+		bytes:          i.bytes.With(labels),
+		slow:           i.slow.With(labels),
+		flushesSent:    i.flushes.WithLabelValues(string(f), "sent"),
+		flushesSkipped: i.flushes.WithLabelValues(string(f), "skipped"),
+	}
+}
+
+// flushed counts a flush.
+func (m *meter) flushed(sent bool) {
+	if sent {
+		m.flushesSent.Inc()
+	} else {
+		m.flushesSkipped.Inc()
+	}
+}
+
+// sent counts a message that was accepted.
+func (m *meter) sent(bytes int) {
+	m.frames.Inc()
+	m.bytes.Add(float64(bytes))
+}
