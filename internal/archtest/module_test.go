@@ -94,7 +94,7 @@ func (g graph) reach(from string, find func(importPath string) bool) []string {
 func goCommand(t *testing.T, args ...string) []byte {
 	t.Helper()
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), "go", args...) //nolint:gosec // arguments are this package's own
+	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = root(t)
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
