@@ -18,7 +18,9 @@ import (
 
 const (
 	modulePath    = "github.com/countd/countd"
-	buildProgress = 30 * time.Second // between two lines of progress
+	binaryPrefix  = "kube-server-"
+	buildProgress = 30 * time.Second    // between two lines of progress
+	unusedLife    = 30 * 24 * time.Hour // of a binary of 135 MB in the cache
 )
 
 // Build returns the path of the server's binary, which it builds if this version
@@ -42,8 +44,9 @@ func Build(ctx context.Context, logf func(format string, args ...any)) (string, 
 		return "", fmt.Errorf("finding the cache directory: %w", err)
 	}
 	dir := filepath.Join(cache, "countd")
-	binary := filepath.Join(dir, "kube-server-"+version)
-	if _, err := os.Stat(binary); err == nil {
+	binary := filepath.Join(dir, binaryPrefix+version)
+	// The time of a binary is that of its last use, see prune.
+	if err := os.Chtimes(binary, time.Now(), time.Now()); err == nil {
 		return binary, nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -60,6 +63,9 @@ func Build(ctx context.Context, logf func(format string, args ...any)) (string, 
 	}
 	if err := build(ctx, source, binary, logf); err != nil {
 		return "", fmt.Errorf("building the control plane: %w", err)
+	}
+	if err := prune(dir); err != nil {
+		return "", fmt.Errorf("removing old versions of the control plane: %w", err)
 	}
 	return binary, nil
 }
@@ -91,6 +97,24 @@ func build(ctx context.Context, source, binary string, logf func(string, ...any)
 	}
 	logf("kube: built in %v", time.Since(start).Round(time.Second))
 	return os.Rename(unfinished, binary)
+}
+
+// prune removes what was not used for long.
+func prune(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !strings.HasPrefix(e.Name(), binaryPrefix) || time.Since(info.ModTime()) < unusedLife {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // lock returns when no other process holds the file's lock.

@@ -31,7 +31,7 @@ type Options struct {
 	Dir string
 	// Port of the API server. Default: the last one used on Dir, or a free one.
 	Port int
-	// ControllerManager runs kube-controller-manager too; it takes some 50 MB.
+	// ControllerManager runs kube-controller-manager too; it takes some 20 MB more at rest.
 	ControllerManager bool
 	// Controllers are the names of the controllers to run, as in the manager's flag
 	// --controllers. Default: all that are on by default. Give a few where others

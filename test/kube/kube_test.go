@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
 
 	"github.com/countd/countd/test/kube"
 )
@@ -34,8 +35,8 @@ func TestTwoClustersRunSideBySide(t *testing.T) {
 	if first.URL() == second.URL() {
 		t.Fatalf("both clusters answer at %s", first.URL())
 	}
-	put(t, client(t, first.AdminConfig()), "default", "only-in-the-first")
-	_, err := client(t, second.AdminConfig()).CoreV1().ConfigMaps("default").Get(t.Context(), "only-in-the-first", metav1.GetOptions{})
+	namespace := first.Namespace(t)
+	_, err := client(t, second.AdminConfig()).CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the second cluster answers for an object of the first: %v", err)
 	}
@@ -84,11 +85,11 @@ func TestUserHasTheRightsOfRBACAndNoOthers(t *testing.T) {
 func TestDataAndAddressSurviveStopAndKill(t *testing.T) {
 	cluster := kube.StartT(t, kube.Options{})
 	url, pid := cluster.URL(), cluster.PID()
-	kubernetes := client(t, cluster.AdminConfig())
-	put(t, kubernetes, "default", "before-stop")
+	admin := client(t, cluster.AdminConfig())
+	put(t, admin, "default", "before-stop")
 
 	// An open watch must not hold up the stop.
-	watch, err := kubernetes.CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{})
+	watch, err := admin.CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestDataAndAddressSurviveStopAndKill(t *testing.T) {
 	if err := cluster.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	put(t, kubernetes, "default", "before-kill")
+	put(t, admin, "default", "before-kill")
 	if err := cluster.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestDataAndAddressSurviveStopAndKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"before-stop", "before-kill"} {
-		if _, err := kubernetes.CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{}); err != nil {
+		if _, err := admin.CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{}); err != nil {
 			t.Errorf("reading what was written before: %v", err)
 		}
 	}
@@ -171,7 +172,7 @@ func TestAggregatedAPIAnswers(t *testing.T) {
 
 func TestCustomResourceIsServedWhenCreateCRDReturns(t *testing.T) {
 	cluster := shared.Cluster(t)
-	widgets := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
+	widgets := schema.GroupVersionResource{Group: cluster.Namespace(t) + ".example.com", Version: "v1", Resource: "widgets"}
 	if err := cluster.CreateCRD(t.Context(), kube.NewCRD(widgets, "Widget", true)); err != nil {
 		t.Fatal(err)
 	}
@@ -183,15 +184,15 @@ func TestCustomResourceIsServedWhenCreateCRDReturns(t *testing.T) {
 
 func TestControllerManagerDeletesNamespaces(t *testing.T) {
 	cluster := kube.StartT(t, kube.Options{ControllerManager: true})
-	kubernetes := client(t, cluster.AdminConfig())
+	admin := client(t, cluster.AdminConfig())
 	namespace := cluster.Namespace(t)
-	put(t, kubernetes, namespace, "in-the-way")
-	watch, err := kubernetes.CoreV1().Namespaces().Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + namespace})
+	put(t, admin, namespace, "in-the-way")
+	watch, err := admin.CoreV1().Namespaces().Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + namespace})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer watch.Stop()
-	if err := kubernetes.CoreV1().Namespaces().Delete(t.Context(), namespace, metav1.DeleteOptions{}); err != nil {
+	if err := admin.CoreV1().Namespaces().Delete(t.Context(), namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for event := range watch.ResultChan() {
@@ -223,6 +224,18 @@ func TestDeathOfTheServerIsTold(t *testing.T) {
 	}
 	if _, err := os.Stat(cluster.Dir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the temporary directory is left: %v", err)
+	}
+}
+
+func TestFlagsReachTheAPIServer(t *testing.T) {
+	cluster := kube.StartT(t, kube.Options{Fsync: true, APIServerFlags: []string{"watch-cache=false", "feature-gates=WatchList=false"}})
+	_, err := client(t, cluster.AdminConfig()).CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{
+		SendInitialEvents:    ptr.To(true),
+		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+		AllowWatchBookmarks:  true,
+	})
+	if !apierrors.IsInvalid(err) {
+		t.Errorf("want no streaming lists without their feature gate, got %v", err)
 	}
 }
 

@@ -42,7 +42,7 @@ func startServer(ctx context.Context, binary string, args []string, log string) 
 		return nil, readyLine{}, fmt.Errorf("opening the log: %w", err)
 	}
 	defer logFile.Close()
-	cmd := exec.Command(binary, args...) // lives longer than ctx
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), binary, args...) // lives longer than ctx
 	cmd.Stderr = logFile
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -57,7 +57,8 @@ func (o *options) run(ctx context.Context) (err error) {
 	} else {
 		group.Go(func() error {
 			defer stop()
-			return runCommand(ctx, o.command, kubeconfig)
+			progress("demo: running %q with KUBECONFIG=%s", o.command, kubeconfig)
+			return supervise(ctx, newCommand(ctx, o.command, kubeconfig))
 		})
 	}
 	return group.Wait()
@@ -100,13 +101,18 @@ func (o *options) fill(ctx context.Context, config *rest.Config) (*workload.Work
 	return w, nil
 }
 
-// runCommand returns how the command ended; one that ctx ended is no error unless
-// it had to be killed.
-func runCommand(ctx context.Context, command []string, kubeconfig string) error {
-	cmd := exec.Command(command[0], command[1:]...) // stopped below, in good order
+// newCommand is the command with the demo's output and the cluster's address.
+func newCommand(ctx context.Context, command []string, kubeconfig string) *exec.Cmd {
+	// Not with ctx, which would kill it: supervise stops it in good order.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	progress("demo: running %q with KUBECONFIG=%s", command, kubeconfig)
+	return cmd
+}
+
+// supervise runs the command and returns how it ended; that ctx ended it is no
+// error unless it had to be killed.
+func supervise(ctx context.Context, cmd *exec.Cmd) error {
 	process, err := child.Start(cmd)
 	if err != nil {
 		return err
@@ -114,7 +120,7 @@ func runCommand(ctx context.Context, command []string, kubeconfig string) error 
 	select {
 	case <-process.Done():
 		if err := process.Err(); err != nil {
-			return fmt.Errorf("running %s: %w", command[0], err)
+			return fmt.Errorf("running %s: %w", cmd.Path, err)
 		}
 		return nil
 	case <-ctx.Done():

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -21,26 +22,26 @@ const (
 
 // listen takes the secure port. The listener itself is handed to the API server,
 // so nobody can take the port in between.
-func listen(port int) (net.Listener, error) {
+func listen(ctx context.Context, port int) (net.Listener, error) {
 	if port == 0 {
 		if saved, err := os.ReadFile(portFile); err == nil {
 			last, err := strconv.Atoi(strings.TrimSpace(string(saved)))
 			if err != nil {
 				return nil, fmt.Errorf("reading the port of the last run: %w", err)
 			}
-			if l, err := listenOn(last); err == nil {
+			if l, err := listenOn(ctx, last); err == nil {
 				return l, nil
 			}
 		}
-		return listenAnywhere()
+		return listenAnywhere(ctx)
 	}
-	return listenOn(port)
+	return listenOn(ctx, port)
 }
 
-func listenAnywhere() (net.Listener, error) {
+func listenAnywhere(ctx context.Context) (net.Listener, error) {
 	var last error
 	for range portTries {
-		l, err := listenOn(portMin + rand.IntN(portMax-portMin))
+		l, err := listenOn(ctx, portMin+rand.IntN(portMax-portMin))
 		if err == nil {
 			return l, nil
 		}
@@ -49,8 +50,9 @@ func listenAnywhere() (net.Listener, error) {
 	return nil, fmt.Errorf("looking for a free port, %d tried: %w", portTries, last)
 }
 
-func listenOn(port int) (net.Listener, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+func listenOn(ctx context.Context, port int) (net.Listener, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("listening on the secure port: %w", err)
 	}

@@ -137,7 +137,7 @@ func (s *settings) serve(ctx context.Context) error {
 	if err := os.Chdir(s.dir); err != nil {
 		return fmt.Errorf("entering the data directory: %w", err)
 	}
-	listener, err := listen(s.port)
+	listener, err := listen(ctx, s.port)
 	if err != nil {
 		return err
 	}

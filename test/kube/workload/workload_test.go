@@ -2,10 +2,10 @@ package workload_test
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -15,14 +15,12 @@ import (
 	"github.com/countd/countd/test/kube/workload"
 )
 
-var shared = kube.NewShared(kube.Options{ControllerManager: true, Controllers: workload.Controllers()})
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
-
-// One test, since a cluster is filled once.
 func TestWorkloadFillsAndLives(t *testing.T) {
 	const limit = 30
-	config := shared.Cluster(t).AdminConfig()
+	cluster := kube.StartT(t, kube.Options{ControllerManager: true, Controllers: workload.Controllers()})
+	config := cluster.AdminConfig()
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
