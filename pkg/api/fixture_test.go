@@ -8,10 +8,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
 
 	"github.com/countd/countd/pkg/counts"
@@ -40,27 +43,26 @@ type fixture struct {
 	statuses []counts.Status
 }
 
-// newFixture returns a server that is settled, unless a change of its options
-// says otherwise.
+// newFixture returns a server that is settled.
 func newFixture(t testing.TB, change ...func(*Options)) *fixture {
+	t.Helper()
+	f := newUnsettled(t, counts.Options{Epoch: "k3x9"}, change...)
+	f.settle()
+	return f
+}
+
+// newUnsettled returns a server that is not settled yet.
+func newUnsettled(t testing.TB, counting counts.Options, change ...func(*Options)) *fixture {
 	t.Helper()
 	f := &fixture{t: t, listener: newMemoryListener()}
 	settled := make(chan struct{})
 	f.settle = sync.OnceFunc(func() { close(settled) })
-	counter, err := counts.New(counts.Options{Epoch: "k3x9"})
+	counter, err := counts.New(counting)
 	must(t, err)
 	f.counter = counter
-	o := Options{Counter: counter, Status: f.status, Settled: settled, Version: "v0.0.0-test", AskTimeout: time.Second}
-	unsettled := false
+	o := Options{Counter: counter, Status: f.status, Settled: settled, Version: "v0.0.0-test"}
 	for _, c := range change {
-		if c == nil {
-			unsettled = true
-			continue
-		}
 		c(&o)
-	}
-	if !unsettled {
-		f.settle()
 	}
 	f.server, err = New(o)
 	must(t, err)
@@ -85,9 +87,6 @@ func newFixture(t testing.TB, change ...func(*Options)) *fixture {
 	})
 	return f
 }
-
-// unsettled is a change of options for newFixture.
-var unsettled func(*Options)
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -218,6 +217,57 @@ func (c *clientSocket) closed() *websocket.CloseError {
 	}
 }
 
+// transcript is what a client was told, gathered as it comes.
+type transcript struct {
+	mu       sync.Mutex
+	messages []string
+	err      error // why there will be no more
+}
+
+// listen reads all that comes until the connection ends.
+func (c *clientSocket) listen() *transcript {
+	var heard transcript
+	go func() {
+		for {
+			_, data, err := c.ReadMessage()
+			heard.mu.Lock()
+			if err != nil {
+				heard.err = err
+				heard.mu.Unlock()
+				return
+			}
+			heard.messages = append(heard.messages, string(data))
+			heard.mu.Unlock()
+		}
+	}()
+	return &heard
+}
+
+// take returns what has come since it was last called, once nothing moves any
+// more. It is of use in a bubble only.
+func (h *transcript) take() []string {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	messages := h.messages
+	h.messages = nil
+	return messages
+}
+
+// ended returns why the connection ended, or nil while it has not.
+func (h *transcript) ended() error {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// pass lets time pass in a bubble.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // body is the client's side of a stream over HTTP.
 type body struct {
 	t testing.TB
@@ -303,4 +353,12 @@ func decode(t testing.TB, text string) (v any) {
 		t.Fatalf("decoding %q: %s", text, err)
 	}
 	return v
+}
+
+// same compares texts line by line.
+func same(t testing.TB, what string, got []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(strings.Join(want, "\n"), strings.Join(got, "\n")); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }

@@ -88,9 +88,10 @@ func (s *Server) serveResponse(w http.ResponseWriter, r *http.Request, q questio
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold messages back
 	response := &response{w, http.NewResponseController(w), s.options.WriteTimeout}
-	err := response.write() // the header leaves before the first message is there
+	stream := s.stream(make(response), meter)
+	err := stream.wrote(response.write()) // the header leaves before there is a message
 	if err == nil {
-		err = s.stream(make(response), meter).run(r.Context(), newWatch(q), nil)
+		err = stream.run(r.Context(), newWatch(q), nil)
 	}
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("the client left")

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
@@ -67,7 +68,11 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("/readyz", s.get(s.health("readyz", s.readinessChecks(), s.unready)))
 	mux.Handle("/readyz/{check}", s.get(s.single(s.readinessChecks())))
 
-	metrics := promhttp.HandlerFor(s.options.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	metrics := promhttp.HandlerFor(s.options.Registry, promhttp.HandlerOpts{
+		ErrorHandling:     promhttp.ContinueOnError, // one bad label costs its own series
+		ErrorLog:          slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn),
+		EnableOpenMetrics: true,
+	})
 	mux.Handle("/metrics", s.get(metrics.ServeHTTP))
 	mux.Handle("/", s.get(s.servePage))
 	return s.guard(mux)

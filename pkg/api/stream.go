@@ -91,7 +91,7 @@ func (s *stream) run(ctx context.Context, c conversation, messages <-chan []byte
 		case m := <-messages:
 			frames, end = c.hear(ctx, m)
 		case <-beat.C:
-			frames, end = c.beat(), s.transport.beat()
+			frames, end = c.beat(), s.wrote(s.transport.beat())
 		}
 		for _, f := range frames {
 			if err := s.send(f); err != nil {
@@ -105,16 +105,24 @@ func (s *stream) run(ctx context.Context, c conversation, messages <-chan []byte
 }
 
 func (s *stream) send(f frame) error {
-	err := s.transport.send(f)
+	if err := s.wrote(s.transport.send(f)); err != nil {
+		return err
+	}
+	s.meter.sent(len(f.data))
+	return nil
+}
+
+// wrote says why a write to the client failed, if it did.
+func (s *stream) wrote(err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		s.meter.slow.Inc()
 		return errSlow
 	case err != nil:
 		return fmt.Errorf("writing to the client: %w", err)
+	default:
+		return nil
 	}
-	s.meter.sent(len(f.data))
-	return nil
 }
 
 // follow makes the stream update a subscriber: first when begin returns, then

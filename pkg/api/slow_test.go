@@ -1,0 +1,260 @@
+package api
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// value returns a metric of the server by its name and some of its labels, as
+// name{label="value"} has them.
+func (f *fixture) value(name string, labels ...string) float64 {
+	f.t.Helper()
+	families, err := f.server.options.Registry.Gather()
+	must(f.t, err)
+	sum := 0.0
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == name && has(m, labels) {
+				sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
+}
+
+func has(m *dto.Metric, values []string) bool {
+	have := prometheus.Labels{}
+	for _, l := range m.GetLabel() {
+		have[l.GetValue()] = l.GetName()
+	}
+	for _, v := range values {
+		if _, ok := have[v]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// raw opens a stream over HTTP on a connection of which nothing is read that the
+// test does not read.
+func (f *fixture) raw(path, accept string) (net.Conn, *bufio.Reader) {
+	f.t.Helper()
+	conn, err := f.listener.dial(f.t.Context(), "", "")
+	must(f.t, err)
+	f.t.Cleanup(func() { _ = conn.Close() })
+	_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\nAccept: %s\r\n\r\n", path, accept)
+	must(f.t, err)
+	return conn, bufio.NewReaderSize(conn, 16)
+}
+
+// TestC10ReaderThatStopsForAMinuteGetsTheNewest: over the same connection, what
+// was on its way when it stopped and then one message, on each transport.
+func TestC10ReaderThatStopsForAMinuteGetsTheNewest(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fixture, p *source) {
+		socket := f.dial("/api/v1/watch?namespaces=a")
+		socket.hear()
+		steve := f.dial("/v1/subscribe")
+		steve.say(askCount)
+		steve.hear()
+		steve.hear()
+		_, lines := f.raw("/api/v1/watch", "*/*")
+		_, events := f.raw("/api/v1/watch", "text/event-stream")
+
+		for i := range 600 {
+			p.put("a", fmt.Sprint(i))
+			pass(100 * time.Millisecond)
+		}
+
+		newest := `"namespaces":{"a":{"count":600}}`
+		heard, heardSteve := socket.listen(), steve.listen()
+		if got := heard.take(); len(got) != 2 || !strings.Contains(got[1], newest) {
+			t.Errorf("websocket: %q", got)
+		}
+		var changes []string
+		for _, m := range heardSteve.take() {
+			if strings.Contains(m, resourceChange) {
+				changes = append(changes, m)
+			}
+		}
+		if len(changes) != 2 || !strings.Contains(changes[1], newest) {
+			t.Errorf("steve: %q", changes)
+		}
+		for name, reader := range map[string]*bufio.Reader{"NDJSON": lines, "SSE": events} {
+			states := 0
+			for {
+				line, err := reader.ReadString('\n')
+				must(t, err)
+				if strings.Contains(line, `{"type":`) {
+					states++
+				}
+				if strings.Contains(line, newest) {
+					break
+				}
+			}
+			if states > 2 {
+				t.Errorf("%s: %d messages until the newest", name, states)
+			}
+		}
+		p.put("a", "after")
+		pass(time.Second)
+		if got := heard.take(); len(got) != 1 {
+			t.Errorf("afterwards: %q", got)
+		}
+		if cut := f.value("countd_api_slow_readers_total"); cut != 0 {
+			t.Errorf("%v were cut", cut)
+		}
+	})
+}
+
+// TestC14ReaderThatNeverReadsIsCutAndNobodyWaits, on each transport.
+func TestC14ReaderThatNeverReadsIsCutAndNobodyWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fixture, p *source) {
+		good := f.dial("/api/v1/watch?namespaces=a").listen()
+		good.take()
+
+		f.dial("/api/v1/watch?namespaces=a")
+		f.dial("/v1/subscribe").say(askCount)
+		f.raw("/api/v1/watch", "*/*")
+		f.raw("/api/v1/watch", "text/event-stream")
+		synctest.Wait()
+		start := time.Now()
+		if open := f.value("countd_api_open_connections"); open != 5 {
+			t.Errorf("%v connections are open", open)
+		}
+		for i := 0; time.Since(start) < defaultWriteTimeout-time.Second; i++ {
+			p.put("a", fmt.Sprint(i))
+			pass(500 * time.Millisecond)
+			if got := good.take(); len(got) != 1 || !strings.Contains(got[0], fmt.Sprintf(`{"count":%d}`, i+1)) {
+				t.Fatalf("after %s the other reader has %q", time.Since(start), got)
+			}
+		}
+		if cut := f.value("countd_api_slow_readers_total"); cut != 0 {
+			t.Errorf("%v were cut before the write timeout", cut)
+		}
+		pass(2 * time.Second)
+		for _, transport := range []string{"ndjson", "sse"} {
+			if cut := f.value("countd_api_slow_readers_total", transport); cut != 1 {
+				t.Errorf("%v of %s were cut", cut, transport)
+			}
+		}
+		if cut := f.value("countd_api_slow_readers_total", "websocket"); cut != 2 {
+			t.Errorf("%v websockets were cut", cut)
+		}
+		if open := f.value("countd_api_open_connections"); open != 1 {
+			t.Errorf("%v connections are open", open)
+		}
+		if subscriptions := f.value("countd_api_open_subscriptions"); subscriptions != 1 {
+			t.Errorf("%v subscriptions are open", subscriptions)
+		}
+	})
+}
+
+// TestC14PingWhileAFrameIsWritten: the answer to a client's ping and the frame
+// come from two goroutines; the race detector watches.
+func TestC14PingWhileAFrameIsWritten(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.Debounce = time.Millisecond })
+	p := f.source(pods)
+	socket := f.dial("/api/v1/watch?namespaces=a")
+	pongs := make(chan struct{}, 1)
+	socket.SetPongHandler(func(string) error {
+		select {
+		case pongs <- struct{}{}:
+		default:
+		}
+		return nil
+	})
+	const pings = 200
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range pings {
+			p.put("a", fmt.Sprint(i))
+			_ = socket.WriteControl(websocket.PingMessage, nil, time.Now().Add(time.Minute))
+			<-pongs
+		}
+	}()
+	for last := fmt.Sprintf(`"a":{"count":%d}`, pings); !strings.Contains(socket.hear(), last); {
+	}
+	<-done
+}
+
+// TestSilentPeerIsFoundDead: it takes what is sent and never answers a ping.
+func TestSilentPeerIsFoundDead(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fixture, p *source) {
+		socket := f.dial("/api/v1/watch?namespaces=a")
+		socket.SetPingHandler(func(string) error { return nil })
+		answering := f.dial("/api/v1/watch?namespaces=a").listen()
+		heard := socket.listen()
+		pass(defaultPeerTimeout - 1)
+		if err := heard.ended(); err != nil {
+			t.Errorf("ended early: %v", err)
+		}
+		pass(2 * time.Second)
+		if heard.ended() == nil {
+			t.Error("still open")
+		}
+		pass(10 * defaultPeerTimeout)
+		if err := answering.ended(); err != nil {
+			t.Errorf("one that answers was cut: %v", err)
+		}
+	})
+}
+
+func TestClientsMessagesHaveTheirLimits(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fixture, p *source) {
+		for _, path := range []string{"/v1/subscribe", "/api/v1/watch?namespaces=a"} {
+			for _, test := range []struct {
+				kind int
+				data string
+				code int
+			}{
+				{websocket.TextMessage, strings.Repeat(" ", defaultMessageLimit+1), websocket.CloseMessageTooBig},
+				{websocket.BinaryMessage, "{}", websocket.CloseUnsupportedData},
+				{websocket.TextMessage, "\"\xff\"", websocket.CloseInvalidFramePayloadData},
+			} {
+				socket := f.dial(path)
+				heard := socket.listen()
+				go func() { _ = socket.WriteMessage(test.kind, []byte(test.data)) }()
+				pass(2 * time.Second)
+				var closed *websocket.CloseError
+				if err := heard.ended(); !errors.As(err, &closed) || closed.Code != test.code {
+					t.Errorf("%s: %.10q was closed with %v, want %d", path, test.data, err, test.code)
+				}
+			}
+		}
+	})
+}
+
+func TestClientThatLeavesFreesItsStream(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fixture, p *source) {
+		socket, steve := f.dial("/api/v1/watch?namespaces=a"), f.dial("/v1/subscribe")
+		heard := socket.listen()
+		lines, events := f.open("/api/v1/watch"), f.open("/api/v1/watch", "Accept", "text/event-stream")
+		heard.take()
+		if open := f.value("countd_api_open_connections"); open != 4 {
+			t.Errorf("%v are open", open)
+		}
+		must(t, socket.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second)))
+		must(t, steve.Close()) // without a word
+		lines.close()
+		events.close()
+		pass(time.Second)
+		var closed *websocket.CloseError
+		if err := heard.ended(); !errors.As(err, &closed) || closed.Code != websocket.CloseNormalClosure {
+			t.Errorf("the close was answered with %v", err)
+		}
+		if open := f.value("countd_api_open_connections"); open != 0 {
+			t.Errorf("%v are open", open)
+		}
+	})
+}
