@@ -31,7 +31,8 @@ type Options struct {
 	Dir string
 	// Port of the API server. Default: the last one used on Dir, or a free one.
 	Port int
-	// ControllerManager runs kube-controller-manager too; it takes some 20 MB more at rest.
+	// ControllerManager runs kube-controller-manager too; it takes
+	// some 20 MB more at rest.
 	ControllerManager bool
 	// Controllers are the names of the controllers to run, as in the manager's flag
 	// --controllers. Default: all that are on by default. Give a few where others
@@ -57,7 +58,7 @@ type Cluster struct {
 	binary    string
 	dir       string
 	temporary bool // dir is removed by Close
-	ready     readyLine
+	ready     readyLine // of the first start; none of it changes
 	users     *users
 
 	mu     sync.Mutex
@@ -78,7 +79,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 		}
 		c.temporary = true
 	}
-	if err := c.start(ctx); err != nil {
+	if c.ready, err = c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.remove())
 	}
 	if c.users, err = newUsers(c.ready); err != nil {
@@ -87,18 +88,17 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	return c, nil
 }
 
-func (c *Cluster) start(ctx context.Context) error {
+func (c *Cluster) start(ctx context.Context) (readyLine, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	server, ready, err := startServer(ctx, c.binary, c.args(), c.LogFile())
 	if err != nil {
-		return fmt.Errorf("starting a control plane in %s: %w", c.dir, err)
+		return ready, fmt.Errorf("starting a control plane in %s: %w", c.dir, err)
 	}
-	c.ready = ready
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.server = server
-	return nil
+	return ready, nil
 }
 
 func (c *Cluster) args() []string {
@@ -149,7 +149,8 @@ func (c *Cluster) Restart(ctx context.Context) error {
 	if c.options.Port, err = strconv.Atoi(address.Port()); err != nil {
 		return fmt.Errorf("reading the port to restart on: %w", err)
 	}
-	return c.start(ctx)
+	_, err = c.start(ctx) // with a port given, it is ready there or fails
+	return err
 }
 
 // Close stops the cluster for good and removes its data if the directory is a
