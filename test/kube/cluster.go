@@ -57,7 +57,7 @@ type Cluster struct {
 	options   Options
 	binary    string
 	dir       string
-	temporary bool // dir is removed by Close
+	temporary bool      // dir is removed by Close
 	ready     readyLine // of the first start; none of it changes
 	users     *users
 
