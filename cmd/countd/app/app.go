@@ -1,0 +1,126 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/countd/countd/pkg/api"
+	"github.com/countd/countd/pkg/cluster"
+	"github.com/countd/countd/pkg/counts"
+	"github.com/countd/countd/pkg/metrics"
+	"github.com/countd/countd/web"
+)
+
+// Main is the program: it returns when it was asked to end, or what went wrong, in
+// one line.
+func Main(ctx context.Context, version string, args []string, stdout, stderr io.Writer) error {
+	version = orModuleVersion(version)
+	o, err := parse(args, environment, stdout)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return nil
+	case err != nil:
+		return err
+	case o.version:
+		_, err := fmt.Fprintln(stdout, "countd", version)
+		return err
+	}
+	log := o.logger(stderr)
+	klog.SetSlogLogger(log) // what client-go says goes where everything goes
+	config, err := clientConfig(o.kubeconfig, o.context)
+	if err != nil {
+		return err
+	}
+	server, err := connect(ctx, config)
+	if err != nil {
+		return err
+	}
+	log.Info("countd", "version", version, "cluster", config.Host, "kubernetes", server.GitVersion)
+	return run(ctx, o, config, version, log)
+}
+
+// run wires the parts together and runs them until ctx ends: first the server
+// drains, then the watches end, then the tally.
+func run(ctx context.Context, o options, config *rest.Config, version string, log *slog.Logger) error {
+	counter, err := counts.New(counts.Options{})
+	if err != nil {
+		return err
+	}
+	watcher, err := cluster.New(cluster.Options{
+		Config: config, Counter: counter, Resources: o.resources, Exclude: o.exclude, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	collector, err := metrics.New(metrics.Options{
+		Counter: counter, Status: watcher.Status, Namespaces: o.metricsNamespaces, Version: version,
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range []prometheus.Collector{
+		collector, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		if err := registry.Register(c); err != nil {
+			return fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	server, err := api.New(api.Options{
+		Counter: counter, Status: watcher.Status, Settled: watcher.Settled(),
+		Page: web.Files(), Registry: registry, Log: log, Version: version,
+		Debounce: o.debounce, DrainTimeout: o.drainTimeout,
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := api.Listen(ctx, o.listen)
+	if err != nil {
+		return err
+	}
+
+	later := context.WithoutCancel(ctx)
+	counting, stopCounting := context.WithCancel(later)
+	watching, stopWatching := context.WithCancel(later)
+	var core errgroup.Group
+	core.Go(func() error { return counter.Run(counting) })
+	edges, serving := errgroup.WithContext(ctx)
+	edges.Go(func() error {
+		defer stopWatching()
+		return server.Run(serving, listener)
+	})
+	edges.Go(func() error { return watcher.Run(watching) })
+
+	err = edges.Wait()
+	stopCounting()
+	return asked(errors.Join(err, asked(core.Wait())))
+}
+
+// asked is nil where err is that of a stop that was asked for.
+func asked(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+func orModuleVersion(version string) string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}

@@ -1,0 +1,129 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// envPrefix and a flag's name in capitals, with _ for -, are the name of the
+// environment variable that sets it. A flag that is given wins.
+const envPrefix = "COUNTD_"
+
+// options are what flags and environment say.
+type options struct {
+	kubeconfig, context string
+	listen              string
+	debounce            time.Duration
+	resources, exclude  []string
+	metricsNamespaces   bool
+	drainTimeout        time.Duration
+	logLevel, logFormat string
+	version             bool
+}
+
+func (o *options) flags() *pflag.FlagSet {
+	f := pflag.NewFlagSet("countd", pflag.ContinueOnError)
+	f.SortFlags = false
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`; by default client-go's usual rules: $KUBECONFIG, ~/.kube/config, in a Pod its service account")
+	f.StringVar(&o.context, "context", "", "`name` of the kubeconfig's context to use; by default its current one")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "loopback `address` to serve on; port 0 chooses a free one")
+	f.DurationVar(&o.debounce, "debounce", 500*time.Millisecond, "shortest `time` between two messages of a subscription that asks for no other, 1ms to 1m")
+	f.StringSliceVar(&o.resources, "resources", nil, "count these `resources` only, for example pods,*.apps; * stands for any characters")
+	f.StringSliceVar(&o.exclude, "exclude-resources", nil, "count all but these `resources`; wins over --resources")
+	f.BoolVar(&o.metricsNamespaces, "metrics-namespaces", true, "label the counts in /metrics by namespace; off, there is one series a resource and state")
+	f.DurationVar(&o.drainTimeout, "drain-timeout", 5*time.Second, "longest `time` that a stop may take, 100ms to 5m")
+	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
+	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
+	f.BoolVar(&o.version, "version", false, "print the version and end")
+	return f
+}
+
+// parse reads flags and environment and names all that is wrong with them. It
+// returns pflag.ErrHelp when help was asked for and has been printed.
+func parse(args []string, env func(string) (string, bool), stdout io.Writer) (options, error) {
+	var o options
+	flags := o.flags()
+	flags.SetOutput(io.Discard) // an error is one line, not the whole usage
+	flags.Usage = func() {
+		fmt.Fprintf(stdout, usage, flags.FlagUsagesWrapped(100))
+	}
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			return o, err
+		}
+		return o, fmt.Errorf("%w (see countd --help)", err)
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q: countd takes flags only (see countd --help)", flags.Arg(0))
+	}
+	var problems []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		if value, ok := env(name); ok && !f.Changed && f.Name != "version" {
+			if err := f.Value.Set(value); err != nil {
+				problems = append(problems, fmt.Errorf("$%s is %q: %w", name, value, err))
+			}
+		}
+	})
+	problems = append(problems, o.validate()...)
+	return o, joinLine(problems)
+}
+
+const usage = `countd counts the objects of a Kubernetes cluster, in all, per namespace and per state,
+and streams the counts to a dashboard, to Prometheus and to whoever asks.
+
+Usage: countd [flags]
+
+%s
+Each flag can be given by environment too: --exclude-resources is $COUNTD_EXCLUDE_RESOURCES.
+`
+
+func (o *options) validate() (problems []error) {
+	within := func(flag string, value, low, high time.Duration) {
+		if value < low || value > high {
+			problems = append(problems, fmt.Errorf("--%s is %s, must be from %s to %s", flag, value, low, high))
+		}
+	}
+	within("debounce", o.debounce, time.Millisecond, time.Minute)
+	within("drain-timeout", o.drainTimeout, 100*time.Millisecond, 5*time.Minute)
+	oneOf := func(flag, value string, allowed ...string) {
+		if !slices.Contains(allowed, value) {
+			problems = append(problems, fmt.Errorf("--%s is %q, must be one of %s", flag, value, strings.Join(allowed, ", ")))
+		}
+	}
+	oneOf("log-level", o.logLevel, "debug", "info", "warn", "error")
+	oneOf("log-format", o.logFormat, "text", "json")
+	return problems
+}
+
+// joinLine makes one error of several, on one line.
+func joinLine(problems []error) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = p.Error()
+	}
+	return errors.New(strings.Join(lines, "; "))
+}
+
+func (o *options) logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(o.logLevel)) // validated
+	handler := &slog.HandlerOptions{Level: level}
+	if o.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, handler))
+	}
+	return slog.New(slog.NewTextHandler(w, handler))
+}
+
+func environment(name string) (string, bool) { return os.LookupEnv(name) }
