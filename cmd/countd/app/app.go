@@ -42,11 +42,6 @@ func Main(ctx context.Context, version string, args []string, stdout, stderr io.
 	if err != nil {
 		return err
 	}
-	server, err := connect(ctx, config)
-	if err != nil {
-		return err
-	}
-	log.Info("countd", "version", version, "cluster", config.Host, "kubernetes", server.GitVersion)
 	return run(ctx, o, config, version, log)
 }
 
@@ -89,6 +84,11 @@ func run(ctx context.Context, o options, config *rest.Config, version string, lo
 	if err != nil {
 		return err
 	}
+	kubernetes, err := connect(ctx, config)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	log.Info("countd", "version", version, "cluster", config.Host, "kubernetes", kubernetes.GitVersion)
 
 	later := context.WithoutCancel(ctx)
 	counting, stopCounting := context.WithCancel(later)
