@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,8 +18,10 @@ import (
 
 // board has the status of each resource. It is safe for concurrent use.
 type board struct {
-	log *slog.Logger
-	now func() time.Time
+	log     *slog.Logger
+	now     func() time.Time
+	changed chan struct{} // holds one: a phase has changed
+	trouble string        // what logTrouble logged; owned by its caller
 
 	mu      sync.Mutex
 	entries map[string]*entry
@@ -30,7 +33,7 @@ type entry struct {
 }
 
 func newBoard(log *slog.Logger) *board {
-	return &board{log: log, now: time.Now, entries: make(map[string]*entry)}
+	return &board{log: log, now: time.Now, changed: make(chan struct{}, 1), entries: make(map[string]*entry)}
 }
 
 // all returns the status of all resources in the order of their keys.
@@ -133,7 +136,7 @@ func (r *report) ready() {
 		e.Phase, e.Counted, e.Reason, e.Message = counts.Ready, true, "", ""
 		e.Rounds++
 	})
-	r.board.logChange(before, after)
+	r.board.told(r.key, before, after)
 }
 
 // resumed says that the watch goes on where it ended.
@@ -144,7 +147,7 @@ func (r *report) resumed() {
 			e.Phase, e.Reason, e.Message = counts.Ready, "", ""
 		}
 	})
-	r.board.logChange(before, after)
+	r.board.told(r.key, before, after)
 }
 
 // note says what is unusual.
@@ -182,29 +185,45 @@ func (r *report) failed(err error) {
 			e.Reason = "Failed"
 		}
 	})
-	r.board.logChange(before, after)
+	r.board.told(r.key, before, after)
 }
 
-// logChange logs a change of phase, once: what follows from one failure of the API
-// server for every resource is said in as many lines, but not again and again.
-func (b *board) logChange(before, after counts.Status) {
+// told passes a change of phase on.
+func (b *board) told(key string, before, after counts.Status) {
 	if before.Phase == after.Phase {
 		return
 	}
-	say, text := b.log.Warn, "resource cannot be counted"
+	b.log.Debug("resource", "resource", key, "phase", after.Phase, "before", before.Phase, "reason", after.Reason, "error", after.Message)
+	select {
+	case b.changed <- struct{}{}:
+	default: // it has been said and not been heard yet
+	}
+}
+
+// troubleShown is how many of the resources in trouble a log line names.
+const troubleShown = 3
+
+// logTrouble logs which resources are not followed, when that is not what it
+// logged before: one line, because an API server that is away is one trouble and
+// not one a resource.
+func (b *board) logTrouble() {
+	var names, reasons []string
+	for _, s := range b.all() {
+		if s.Phase == counts.Forbidden || s.Phase == counts.Failing {
+			names = append(names, s.Resource.Key())
+			reasons = append(reasons, s.Resource.Key()+": "+s.Message)
+		}
+	}
+	now := strings.Join(names, " ")
 	switch {
-	case after.Phase == counts.Ready && before.Phase == counts.Syncing:
-		say, text = b.log.Debug, "resource is counted"
-	case after.Phase == counts.Ready:
-		say, text = b.log.Info, "resource is counted again"
-	case after.Counted:
-		text = "resource is not followed, its count is stale"
+	case now == b.trouble:
+	case now == "":
+		b.log.Info("all resources are followed again")
+	default:
+		b.log.Warn("resources are not followed: they are not counted, or their counts are stale",
+			"number", len(names), "among", strings.Join(reasons[:min(len(reasons), troubleShown)], "; "))
 	}
-	attrs := []any{"resource", after.Resource.Key()}
-	if after.Reason != "" {
-		attrs = append(attrs, "reason", after.Reason, "error", after.Message)
-	}
-	say(text, attrs...)
+	b.trouble = now
 }
 
 // wholeGroup stands for the resources of a group that could not be discovered.

@@ -96,6 +96,30 @@ func TestInformersOfAnEmbedder(t *testing.T) {
 	}
 }
 
+// TestWatcherLeavesToAnInformer: a resource that an embedder counts already is not
+// counted, or watched, a second time; the rest is.
+func TestWatcherLeavesToAnInformer(t *testing.T) {
+	kc := shared.Cluster(t)
+	c := count(t, Options{Config: kc.AdminConfig(), Resources: []string{"none"}}).settle(t)
+	_, err := c.counter.Source(t.Context(), podsResource)
+	must(t, err)
+	w, err := New(Options{Config: kc.AdminConfig(), Counter: c.counter, Resources: []string{"pods", "configmaps"}})
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	<-w.Settled()
+	second := counting{w, c.counter}
+	if got := second.status("pods"); got.Phase != counts.Excluded || got.Reason != "OtherSource" {
+		t.Errorf("status of pods is %+v", got)
+	}
+	if got := second.status("configmaps"); got.Phase != counts.Ready {
+		t.Errorf("status of configmaps is %+v", got)
+	}
+	cancel()
+	<-done
+}
+
 // listened makes a handler with a source that has ended its first round.
 func listened(t *testing.T) (*handler, *counts.Counter) {
 	t.Helper()

@@ -50,6 +50,9 @@ const (
 	discoverBlind = 30 * time.Second
 	// discoverTimeout bounds one discovery.
 	discoverTimeout = 30 * time.Second
+	// troubleAfter is how long changes of phase are gathered before they are
+	// logged: what goes wrong for one resource often does for all.
+	troubleAfter = time.Second
 	// settlePatience is how long a silent list keeps Settled waiting.
 	settlePatience = 30 * time.Second
 )
@@ -148,9 +151,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if err := w.discover(ctx); err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	settling := time.NewTicker(100 * time.Millisecond)
-	defer settling.Stop()
-	settled := settling.C
+	w.feeds.Go(func() { w.observe(ctx) })
 	after := len(discoverAfter) // the next of discoverAfter to wait for
 	dueAt := time.Now().Add(w.idle())
 	due := time.NewTimer(time.Until(dueAt))
@@ -159,14 +160,6 @@ func (w *Watcher) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-settled:
-			if w.board.settled(settlePatience) {
-				settled = nil
-				settling.Stop()
-				close(w.settled)
-				w.log.Info("counting", "resources", w.counter.Snapshot().Len())
-			}
-			continue
 		case <-w.kick:
 			after = 0
 			if time.Until(dueAt) <= discoverAfter[0] {
@@ -184,6 +177,34 @@ func (w *Watcher) Run(ctx context.Context) error {
 		}
 		dueAt = time.Now().Add(next)
 		due.Reset(next)
+	}
+}
+
+// observe closes settled in its time, and logs what is not followed.
+func (w *Watcher) observe(ctx context.Context) {
+	settling := time.NewTicker(100 * time.Millisecond)
+	defer settling.Stop()
+	settled := settling.C
+	var trouble <-chan time.Time // when changes of phase are logged
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-settled:
+			if w.board.settled(settlePatience) {
+				settled = nil
+				settling.Stop()
+				close(w.settled)
+				w.log.Info("counting", "resources", w.counter.Snapshot().Len())
+			}
+		case <-w.board.changed:
+			if trouble == nil {
+				trouble = time.After(troubleAfter)
+			}
+		case <-trouble:
+			trouble = nil
+			w.board.logTrouble()
+		}
 	}
 }
 
@@ -205,12 +226,6 @@ func (w *Watcher) discover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fixed := found.excluded
-	for group, cause := range found.failed {
-		fixed[counts.Resource{Group: group, Name: wholeGroup}.Key()] = undiscovered(group, cause)
-	}
-	w.board.set(fixed)
-
 	for key, r := range w.running {
 		if now, listed := found.countable[key]; listed && now.Namespaced == r.resource.Namespaced && now.Kind == r.resource.Kind {
 			continue
@@ -221,11 +236,19 @@ func (w *Watcher) discover(ctx context.Context) error {
 			return err
 		}
 	}
+	fixed := found.excluded
 	for _, r := range inOrder(found.countable) {
-		if err := w.begin(ctx, r); err != nil {
+		err := w.begin(ctx, r)
+		if errors.Is(err, counts.ErrTaken) {
+			fixed[r.Key()] = counts.Status{Resource: r, Phase: counts.Excluded, Reason: "OtherSource", Message: "counted from another source"}
+		} else if err != nil {
 			return err
 		}
 	}
+	for group, cause := range found.failed {
+		fixed[counts.Resource{Group: group, Name: wholeGroup}.Key()] = undiscovered(group, cause)
+	}
+	w.board.set(fixed)
 	for key, r := range triggers {
 		if w.running[key] == nil {
 			apart := newBoard(slog.New(slog.DiscardHandler)) // not counted, so not on the board

@@ -10,8 +10,12 @@ import (
 	"sync/atomic"
 )
 
-// ErrStopped is returned to a Source whose Counter no longer runs.
-var ErrStopped = errors.New("counter has stopped")
+var (
+	// ErrStopped is returned to a Source whose Counter no longer runs.
+	ErrStopped = errors.New("counter has stopped")
+	// ErrTaken is returned to who opens a second Source for a resource.
+	ErrTaken = errors.New("the resource has a source already")
+)
 
 // Options are the settings of a Counter. The zero value is ready to use.
 type Options struct {

@@ -36,7 +36,7 @@ func (c *Counter) Source(ctx context.Context, r Resource) (*Source, error) {
 	s := &Source{counter: c, id: c.lastID, resource: r}
 	c.mu.Unlock()
 	if taken {
-		return nil, fmt.Errorf("counts: %s has a source already", r.Key())
+		return nil, fmt.Errorf("counts: %s: %w", r.Key(), ErrTaken)
 	}
 	if err := s.send(ctx, event{op: opOpen, resource: &r}); err != nil {
 		c.release(r.Key())
