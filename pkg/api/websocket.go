@@ -42,7 +42,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, f family, u
 	defer s.leave()
 	conn, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		return // the upgrader has answered
+		return // the upgrader has answered, or the client has left
 	}
 	socket := &socket{
 		conn:         conn,
@@ -59,6 +59,8 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, f family, u
 	// that is stuck and a peer that says nothing end then.
 	stop := context.AfterFunc(ctx, func() {
 		_ = conn.NetConn().SetDeadline(time.Now().Add(socket.closeTimeout))
+		// Whatever set its own deadline right after that one.
+		time.AfterFunc(2*socket.closeTimeout, func() { _ = conn.Close() })
 	})
 	defer stop()
 	messages := make(chan []byte)
@@ -70,12 +72,8 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, f family, u
 		socket.takeLeave(err)
 	}()
 	cancel(socket.read(ctx, messages))
-	select {
-	case <-written:
-	case <-time.After(socket.closeTimeout): // a write began right before its deadline was set
-	}
-	_ = conn.Close()
 	<-written
+	_ = conn.Close()
 	s.ended(r, f, "websocket", context.Cause(ctx))
 }
 
@@ -84,20 +82,16 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, f family, u
 // over, so that the client's answer to the close message is not met by a reset.
 func (s *socket) read(ctx context.Context, messages chan<- []byte) error {
 	alive := func() {
-		if ctx.Err() != nil {
-			return // its end has set the last deadline
-		}
-		_ = s.conn.SetReadDeadline(time.Now().Add(s.peerTimeout))
-		if ctx.Err() != nil { // it ended meanwhile
-			_ = s.conn.SetReadDeadline(time.Now().Add(s.closeTimeout))
+		if ctx.Err() == nil { // its end sets the last deadline
+			_ = s.conn.SetReadDeadline(time.Now().Add(s.peerTimeout))
 		}
 	}
 	s.conn.SetPongHandler(func(string) error { alive(); return nil })
 	s.conn.SetPingHandler(func(data string) error {
 		alive()
-		// gorilla makes it wait for a message that is being written, and drops
-		// it where that takes longer.
-		_ = s.conn.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(s.closeTimeout))
+		// It waits for a message that is being written; and like that one, it
+		// may take its time: a write that fails ends the connection.
+		_ = s.conn.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(s.writeTimeout))
 		return nil
 	})
 	for {
