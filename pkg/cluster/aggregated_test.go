@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +21,8 @@ import (
 // resourceVersions are opaque. It does not behave where its fields say so.
 type stubAPI struct {
 	gv        schema.GroupVersion
-	streaming string // what it does with a streaming list: "", "silent", "cut"
+	streaming string // what it does with a streaming list: "silent" or "cut"
+	bare      bool   // it has no resourceVersions
 
 	mu      sync.Mutex
 	version int
@@ -45,7 +47,12 @@ func newStubAPI(group, streaming string, names ...string) *stubAPI {
 }
 
 // rv is a resourceVersion that cannot be read as a number and does not sort.
-func (a *stubAPI) rv() string { return fmt.Sprintf("opaque-%x-%d", a.version*7919%251, a.version) }
+func (a *stubAPI) rv() string {
+	if a.bare {
+		return ""
+	}
+	return fmt.Sprintf("opaque-%x-%d", a.version*7919%251, a.version)
+}
 
 func (a *stubAPI) put(name string) {
 	a.mu.Lock()
@@ -68,6 +75,17 @@ func (a *stubAPI) remove(name string) {
 	delete(a.objects, name)
 	o.SetResourceVersion(a.rv())
 	a.tell("DELETED", o)
+}
+
+// cut ends all watches, and removes an object before there can be new ones.
+func (a *stubAPI) cut(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for w := range a.watches {
+		close(w)
+		delete(a.watches, w)
+	}
+	delete(a.objects, name)
 }
 
 func (a *stubAPI) tell(kind string, o *unstructured.Unstructured) {
@@ -160,7 +178,10 @@ func (a *stubAPI) watch(w http.ResponseWriter, r *http.Request, initial bool) {
 	for {
 		_ = flusher.Flush()
 		select {
-		case event := <-events:
+		case event, ok := <-events:
+			if !ok {
+				return
+			}
 			_ = encoder.Encode(event)
 		case <-r.Context().Done():
 			return
@@ -217,6 +238,7 @@ func TestAggregatedAPIThatIsDownCostsItsOwnCounts(t *testing.T) {
 	t.Cleanup(func() { must(t, api.Close(context.WithoutCancel(t.Context()))) })
 	c := count(t, Options{Config: kc.AdminConfig(), Resources: []string{"gadgets.down.example.com", "configmaps"}})
 	c.awaitNumber(t, "gadgets.down.example.com", "", 2)
+	c.awaitStatus(t, "gadgets.down.example.com", func(s counts.Status) bool { return s.Phase == counts.Ready })
 
 	must(t, api.Shutdown())
 	got := c.awaitStatus(t, "gadgets.down.example.com", func(s counts.Status) bool { return s.Phase == counts.Failing })
@@ -230,4 +252,27 @@ func TestAggregatedAPIThatIsDownCostsItsOwnCounts(t *testing.T) {
 	_, err = clientset(t, kc.AdminConfig()).CoreV1().ConfigMaps(namespace).Create(t.Context(), configMap("one"), metav1.CreateOptions{})
 	must(t, err)
 	c.awaitNumber(t, "configmaps", namespace, 1)
+}
+
+// TestAPIWithoutResourceVersions cannot be asked what happened while its watch was
+// down: it is listed again, and what is gone is found.
+func TestAPIWithoutResourceVersions(t *testing.T) {
+	t.Parallel()
+	kc := shared.Cluster(t)
+	stub := newStubAPI("bare.example.com", "cut", "a", "b")
+	stub.bare = true
+	api, err := kc.RegisterAPI(t.Context(), stub.gv, stub)
+	must(t, err)
+	t.Cleanup(func() { must(t, api.Close(context.WithoutCancel(t.Context()))) })
+	key := "gadgets.bare.example.com"
+	c := count(t, Options{Config: kc.AdminConfig(), Resources: []string{key}})
+	c.awaitNumber(t, key, "", 2)
+	stub.put("c")
+	c.awaitNumber(t, key, "", 3)
+	seen := c.history(t, key, "")
+	stub.cut("a")
+	c.awaitNumber(t, key, "", 2)
+	if got := seen(); !slices.Equal(got, []int{3, 2}) {
+		t.Errorf("numbers shown were %v, want 3 and 2", got)
+	}
 }

@@ -120,7 +120,7 @@ func TestExpiredWatchIsOneStep(t *testing.T) {
 			}))
 			restore()
 			c.awaitNumber(t, "services", namespace, 3)
-			c.awaitStatus(t, "services", func(s counts.Status) bool { return s.Phase == counts.Ready })
+			c.awaitStatus(t, "services", func(s counts.Status) bool { return s.Phase == counts.Ready && s.Rounds > rounds })
 			if got := seen(); !slices.Equal(got, []int{5, 3}) {
 				t.Errorf("numbers shown were %v, want 5 and 3", got)
 			}

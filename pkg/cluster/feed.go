@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/countd/countd/pkg/counts"
@@ -94,9 +95,10 @@ func (f *watchFeed) run(ctx context.Context) {
 		if f.synced && time.Since(began) >= goodWatch {
 			backoff = newBackoff()
 		}
+		listed := err == nil && round && f.pages
 		var pause time.Duration
 		switch {
-		case err == nil && round && f.pages: // listed; now watch
+		case listed: // now watch
 		case err == nil:
 			if time.Since(began) < goodWatch {
 				pause = backoff.Step()
@@ -108,6 +110,11 @@ func (f *watchFeed) run(ctx context.Context) {
 			if pause = f.failed(err, backoff.Step()); pause > 0 {
 				f.report.failed(err)
 			}
+		}
+		if f.rv == "" && !listed {
+			// An API without resourceVersions cannot say what happened since:
+			// when a watch of it ends, it is listed again.
+			f.synced = false
 		}
 		sleep(ctx, pause)
 	}
@@ -254,7 +261,7 @@ func (f *watchFeed) list(ctx context.Context) error {
 			return fmt.Errorf("listing: %w", err)
 		}
 		for _, obj := range page.objects {
-			o, _, err := f.reader.object(obj)
+			o, _, err := f.object(obj)
 			if err != nil {
 				return fmt.Errorf("listing: %w", err)
 			}
@@ -318,7 +325,7 @@ func (f *watchFeed) apply(ctx context.Context, event watch.Event) (rv string, er
 	default:
 		return "", fmt.Errorf("event is of the unknown type %q", event.Type)
 	}
-	o, rv, err := f.reader.object(event.Object)
+	o, rv, err := f.object(event.Object)
 	if err != nil {
 		return "", err
 	}
@@ -326,6 +333,16 @@ func (f *watchFeed) apply(ctx context.Context, event watch.Event) (rv string, er
 		return rv, f.sink.Remove(ctx, o.Namespace, o.Name)
 	}
 	return rv, f.sink.Put(ctx, o)
+}
+
+// object reads an object; one whose state cannot be read is counted all the same.
+func (f *watchFeed) object(obj runtime.Object) (counts.Object, string, error) {
+	o, rv, err := f.reader.object(obj)
+	if errors.Is(err, errState) {
+		f.report.note(err.Error())
+		err = nil
+	}
+	return o, rv, err
 }
 
 // bookmark takes the resourceVersion of a bookmark and says whether it is the one

@@ -8,12 +8,15 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/countd/countd/pkg/counts"
@@ -109,6 +112,39 @@ func TestListsAreAppliedAsTheyCome(t *testing.T) {
 	hears("end")
 	next <- "1"
 	hears("put 1")
+}
+
+// TestObjectThatCannotBeReadIsCounted: whatever somebody has written into an
+// object, it counts, and costs the others nothing.
+func TestObjectThatCannotBeReadIsCounted(t *testing.T) {
+	c, err := newClients(&rest.Config{Host: "https://127.0.0.1:1"}, http.DefaultClient)
+	must(t, err)
+	r := c.reader(podsResource)
+	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}}
+	object.SetNamespace("n")
+	object.SetName("odd")
+	for name, state := range map[string]func(runtime.Object, schema.GroupVersionKind) (counts.State, error){
+		"panics": func(runtime.Object, schema.GroupVersionKind) (counts.State, error) { panic("odd") },
+		"fails": func(runtime.Object, schema.GroupVersionKind) (counts.State, error) {
+			return counts.State{}, errors.New("odd")
+		},
+	} {
+		r.state = state
+		o, _, err := r.object(object)
+		if o != (counts.Object{Namespace: "n", Name: "odd"}) || !errors.Is(err, errState) || !strings.Contains(err.Error(), "n/odd") {
+			t.Errorf("reading that %s: %+v, %v", name, o, err)
+		}
+	}
+	odd := map[string]any{
+		"metadata": map[string]any{"name": "odd", "finalizers": "x", "ownerReferences": 3, "annotations": []any{}},
+		"spec":     []any{nil}, "status": map[string]any{"conditions": "none", "phase": 7, "summary": []any{}},
+	}
+	r = c.reader(podsResource)
+	for _, u := range []map[string]any{nil, {}, odd, {"kind": 5, "status": "x"}} {
+		if _, _, err := r.object(&unstructured.Unstructured{Object: u}); err != nil {
+			t.Errorf("%v: %v", u, err)
+		}
+	}
 }
 
 func TestBackoffIsBoundedAndSpread(t *testing.T) {

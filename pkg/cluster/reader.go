@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -58,12 +59,14 @@ type reader struct {
 	acceptOne, acceptLists string // empty for the client's own
 	newList                func() runtime.Object
 	gvk                    schema.GroupVersionKind
+	state                  func(runtime.Object, schema.GroupVersionKind) (counts.State, error)
 }
 
 func (c clients) reader(r counts.Resource) *reader {
 	rd := &reader{
 		client:  c.whole,
 		newList: func() runtime.Object { return new(unstructured.UnstructuredList) },
+		state:   stateOf,
 		path:    "/apis/" + r.Group + "/" + r.Version + "/" + r.Name,
 		gvk:     schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind},
 	}
@@ -120,13 +123,26 @@ func (r *reader) watch(ctx context.Context, o metav1.ListOptions) (watch.Interfa
 	return r.request(r.acceptOne, o).Watch(ctx)
 }
 
-// object reads an object into what is counted of it, and its resourceVersion.
+// errState: an object is there, but what state it is in cannot be read.
+var errState = errors.New("state cannot be read")
+
+// object reads an object into what is counted of it, and its resourceVersion. An
+// error that is errState leaves the object to be counted, without a state: what
+// somebody has written into one object must not cost the count of the others.
 func (r *reader) object(obj runtime.Object) (o counts.Object, resourceVersion string, err error) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return o, "", fmt.Errorf("object is a %T: %w", obj, err)
 	}
 	o = counts.Object{Namespace: m.GetNamespace(), Name: m.GetName()}
-	o.State, err = stateOf(obj, r.gvk)
-	return o, m.GetResourceVersion(), err
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %s/%s: %v", errState, o.Namespace, o.Name, p)
+		}
+	}()
+	resourceVersion = m.GetResourceVersion()
+	if o.State, err = r.state(obj, r.gvk); err != nil {
+		err = fmt.Errorf("%w: %s/%s: %w", errState, o.Namespace, o.Name, err)
+	}
+	return o, resourceVersion, err
 }
