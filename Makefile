@@ -17,7 +17,8 @@ help: ## say what there is
 
 run: build ## start a local cluster with a living workload, and countd on it; Ctrl-C ends both (first time: some 5 min)
 	@echo 'make: once countd says "serving", its page is at http://$(LISTEN)'
-	go run ./test/kube/demo -- bin/countd --listen=$(LISTEN)
+	go build -o bin/demo ./test/kube/demo
+	bin/demo -- bin/countd --listen=$(LISTEN)
 
 build: ## build bin/countd
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/countd ./cmd/countd
