@@ -13,6 +13,8 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/countd/countd/pkg/counts"
 )
 
 // value returns a metric of the server by its name and some of its labels, as
@@ -162,30 +164,23 @@ func TestC14ReaderThatNeverReadsIsCutAndNobodyWaits(t *testing.T) {
 // TestC14PingWhileAFrameIsWritten: the answer to a client's ping and the frame
 // come from two goroutines; the race detector watches.
 func TestC14PingWhileAFrameIsWritten(t *testing.T) {
-	f := newFixture(t, func(o *Options) { o.Debounce = time.Millisecond })
-	p := f.source(pods)
-	socket := f.dial("/api/v1/watch?namespaces=a")
-	pongs := make(chan struct{}, 1)
-	socket.SetPongHandler(func(string) error {
-		select {
-		case pongs <- struct{}{}:
-		default:
-		}
-		return nil
-	})
-	const pings = 200
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	inBubble(t, func(t *testing.T, f *fixture, p *source) {
+		socket := f.dial("/api/v1/watch?namespaces=a")
+		pongs := make(chan struct{})
+		socket.SetPongHandler(func(string) error { pongs <- struct{}{}; return nil })
+		heard := socket.listen()
+		const pings = 200
 		for i := range pings {
-			p.put("a", fmt.Sprint(i))
-			_ = socket.WriteControl(websocket.PingMessage, nil, time.Now().Add(time.Minute))
+			must(t, p.Put(t.Context(), counts.Object{Namespace: "a", Name: fmt.Sprint(i)}))
+			must(t, socket.WriteControl(websocket.PingMessage, nil, time.Now().Add(time.Minute)))
 			<-pongs
+			pass(time.Millisecond) // the debounce is over
 		}
-	}()
-	for last := fmt.Sprintf(`"a":{"count":%d}`, pings); !strings.Contains(socket.hear(), last); {
-	}
-	<-done
+		got := heard.take()
+		if last := got[len(got)-1]; !strings.Contains(last, fmt.Sprintf(`"a":{"count":%d}`, pings)) {
+			t.Errorf("after %d messages the last is %s", len(got), last)
+		}
+	}, func(o *Options) { o.Debounce = time.Millisecond })
 }
 
 // TestSilentPeerIsFoundDead: it takes what is sent and never answers a ping.
