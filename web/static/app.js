@@ -1,4 +1,4 @@
-import { clock, duration, element, format, reconcile, setText } from './dom.js';
+import { clock, duration, element, format, many, reconcile, setText } from './dom.js';
 import { rows, totals } from './model.js';
 import { Stream } from './stream.js';
 import { Table } from './table.js';
@@ -32,8 +32,11 @@ const hideEmpty = $('hide-empty');
 const ask = {
   timer: 0,
   last: 0,
+  busy: false,
+  again: false, // something changed after the question was put
   soon() {
-    this.in(Math.max(50, this.last + ASK_SOON - Date.now()));
+    this.again = true;
+    if (!this.busy) this.in(Math.max(50, this.last + ASK_SOON - Date.now()));
   },
   in(ms) {
     clearTimeout(this.timer);
@@ -41,6 +44,8 @@ const ask = {
   },
   async now() {
     this.last = Date.now();
+    this.busy = true;
+    this.again = false;
     try {
       const response = await fetch(at('api/v1/resources'), { signal: AbortSignal.timeout(ASK_TIMEOUT) });
       const answer = await response.json();
@@ -50,8 +55,9 @@ const ask = {
     } catch (error) {
       if (stream.phase === 'live') stream.lost(`asking for resources: ${error.message}`);
     }
+    this.busy = false;
     const syncing = Object.values(statuses).some((status) => status.phase === 'syncing');
-    this.in(syncing ? ASK_SOON : ASK_EVERY);
+    this.in(this.again || syncing ? ASK_SOON : ASK_EVERY);
   },
 };
 
@@ -90,7 +96,7 @@ function paintKinds(all) {
   const kinds = all.filter((row) => row.counted || row.phase !== 'excluded');
   const shown = kinds.filter((row) => matches(row, query) && !(hideEmpty.checked && row.counted && row.count === 0));
   table.paint(shown, stream.resources, query);
-  setText($('matches'), shown.length === kinds.length ? '' : `${format(shown.length)} of ${format(kinds.length)} kinds`);
+  setText($('matches'), shown.length === kinds.length ? '' : `${format(shown.length)} of ${many(kinds.length, 'kind')}`);
   $('nothing').hidden = shown.length > 0;
   setText($('nothing'), kinds.length === 0 ? 'The cluster has nothing to count yet.' : 'Nothing matches.');
 }
@@ -124,7 +130,7 @@ function paintTotals(sums) {
 const excluded = new Map();
 function paintExcluded(rows) {
   $('excluded').hidden = rows.length === 0;
-  setText($('excluded-number'), `${format(rows.length)} ${rows.length === 1 ? 'kind' : 'kinds'}`);
+  setText($('excluded-number'), many(rows.length, 'kind'));
   const ordered = rows.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   reconcile($('excluded').querySelector('tbody'), null, ordered, excluded, ({ key }) => (
     element('tr', { 'data-key': key }, element('th', { scope: 'row', text: key }), element('td'))
@@ -134,7 +140,7 @@ function paintExcluded(rows) {
 // announce tells those who do not see the page, now and then.
 let announced = 0;
 function announce({ objects, kinds, errors }) {
-  const text = `${format(objects)} objects of ${format(kinds)} kinds, ${format(errors)} in error`;
+  const text = `${many(objects, 'object')} of ${many(kinds, 'kind')}, ${format(errors)} in error`;
   if (Date.now() - announced < ANNOUNCE_EVERY || $('announcement').textContent === text) return;
   announced = Date.now();
   setText($('announcement'), text);

@@ -36,6 +36,7 @@ export function reconcile(parent, after, items, kept, create, update) {
 
 const decimal = new Intl.NumberFormat('en');
 export const format = (number) => decimal.format(number);
+export const many = (number, word) => `${format(number)} ${word}${number === 1 ? '' : 's'}`;
 
 // duration says a time in its largest unit.
 export function duration(ms) {

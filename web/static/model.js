@@ -18,13 +18,14 @@ function numbers(summary) {
 // numbers, which is another thing than the number 0; one that is `stale` has those
 // of the time before its resource could no longer be followed.
 export function rows(resources, statuses) {
-  const keys = new Set([...Object.keys(resources), ...Object.keys(statuses)]);
-  return [...keys].map((key) => row(key, resources[key], statuses[key]));
+  // A resource that is ready and has no count is gone; its status is of before.
+  const uncounted = Object.keys(statuses).filter((key) => !(key in resources) && statuses[key].phase !== 'ready');
+  return [...Object.keys(resources), ...uncounted].map((key) => row(key, resources[key], statuses[key]));
 }
 
 function row(key, item, status) {
   const counted = item !== undefined;
-  const phase = status?.phase ?? (counted ? 'ready' : 'syncing');
+  const phase = status?.phase ?? 'ready';
   return {
     key,
     kind: item?.kind ?? status?.kind ?? '',

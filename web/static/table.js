@@ -1,4 +1,4 @@
-import { clock, element, format, reconcile, setText } from './dom.js';
+import { clock, element, format, many, reconcile, setText } from './dom.js';
 import { namespaceRows, sorted } from './model.js';
 
 const MOST_WORDS = 6; // state words in a row
@@ -140,15 +140,10 @@ function paintKind(body, row, open) {
     if (row.note) mark(count, 'note');
   } else {
     setText(count, '—');
-    mark(count, wordOf(row));
+    mark(count, row.phase);
     for (const cell of [errors, progress, namespaces]) setText(cell, '');
   }
   if (row.stale || !row.counted) paintWhy(states, row);
-}
-
-// wordOf says why there is no number.
-function wordOf(row) {
-  return row.phase === 'ready' ? 'syncing' : row.phase;
 }
 
 function mark(cell, word) {
@@ -225,6 +220,6 @@ function sumText(row, all, matching) {
   if (!row.namespaced) return 'Its objects are in no namespace.';
   if (all.length === 0) return 'No namespace holds any.';
   const objects = matching.reduce((total, n) => total + n.count, 0);
-  const of = matching.length === all.length ? '' : ` of ${format(all.length)}`;
-  return `${format(objects)} in ${format(matching.length)}${of} ${all.length === 1 ? 'namespace' : 'namespaces'}`;
+  const of = matching.length === all.length ? '' : `${format(matching.length)} of `;
+  return `${format(objects)} in ${of}${many(all.length, 'namespace')}`;
 }

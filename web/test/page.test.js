@@ -188,7 +188,7 @@ test('a server that starts over is never shown as a continuation of the old one'
   await gone(kind('widgets.example.com'));
   await button('pods').click();
   await eventually(kind('pods').locator('.sum'), '2 in 1 namespace');
-  const known = ['9', '— syncing', 'gone', '2'];
+  const known = ['9', '— syncing', 'gone', '2']; // never 0, 3 or 6
   assert.deepEqual(seen.filter((text) => !known.includes(text)), []);
 });
 
@@ -318,6 +318,22 @@ test('it paints at most four times a second, and the last state', async () => {
   assert.ok(paints >= 2 && paints <= most, `${paints} paints, want 2 to ${most}`);
 });
 
+test('a hidden tab is not painted, and catches up when it is shown', async () => {
+  await server.count(pods, objects('a', 1));
+  await open();
+  await eventually(cell('pods', 'count'), '1');
+  const show = (hidden) => page.evaluate((value) => {
+    Object.defineProperty(document, 'hidden', { value, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
+  await show(true);
+  await server.put(pods, object('a', 'new'));
+  await page.waitForTimeout(1200); // the time in which it would have been
+  assert.equal(await cell('pods', 'count').textContent(), '1');
+  await show(false);
+  await eventually(cell('pods', 'count'), '2');
+});
+
 test('the page is an outline that a screen reader can follow', async () => {
   await server.count(pods, [...objects('a', 2, 'running'), object('b', 'x', 'failed', { error: true })]);
   await open();
@@ -325,5 +341,5 @@ test('the page is an outline that a screen reader can follow', async () => {
   await eventually(kind('pods').locator('.sum'), '3 in 2 namespaces');
   assert.equal(await page.locator('h1').count(), 1);
   await golden('kinds.aria.yaml', await page.locator('#kinds').ariaSnapshot());
-  await eventually(page.locator('#announcement'), '3 objects of 1 kinds, 1 in error', 12_000);
+  await eventually(page.locator('#announcement'), '3 objects of 1 kind, 1 in error', 12_000);
 });

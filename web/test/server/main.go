@@ -90,8 +90,8 @@ func obey(ctx context.Context, s *script, answer *json.Encoder) error {
 
 // ended is nil where err only says that ctx has ended.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
