@@ -301,6 +301,28 @@ func (b *body) line() string {
 	return line[:len(line)-1]
 }
 
+// messages opens a stream of countd's own family over a transport. next returns
+// what comes, apart from signs of life.
+func (f *fixture) messages(path, transport string) (next func() (string, error), hangUp func()) {
+	f.t.Helper()
+	if transport == "websocket" {
+		socket := f.dial(path)
+		return func() (string, error) { _, data, err := socket.ReadMessage(); return string(data), err }, func() { _ = socket.Close() }
+	}
+	b := f.open(path, "Accept", map[string]string{"ndjson": "*/*", "sse": "text/event-stream"}[transport])
+	return func() (string, error) {
+		for {
+			line, err := b.ReadString('\n')
+			if err != nil {
+				return "", err
+			}
+			if data := strings.TrimPrefix(line, "data: "); strings.HasPrefix(data, "{") {
+				return strings.TrimSuffix(data, "\n"), nil
+			}
+		}
+	}, b.close
+}
+
 // memoryListener is a listener whose connections are pipes without any buffer:
 // a client that does not read is felt at once.
 type memoryListener struct {
