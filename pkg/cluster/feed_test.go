@@ -117,7 +117,7 @@ func TestListsAreAppliedAsTheyCome(t *testing.T) {
 // TestObjectThatCannotBeReadIsCounted: whatever somebody has written into an
 // object, it counts, and costs the others nothing.
 func TestObjectThatCannotBeReadIsCounted(t *testing.T) {
-	c, err := newClients(&rest.Config{Host: "https://127.0.0.1:1"}, http.DefaultClient)
+	c, err := newClients(&rest.Config{Host: "https://127.0.0.1:1"}, &http.Client{})
 	must(t, err)
 	r := c.reader(podsResource)
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -43,13 +44,13 @@ func count(t testing.TB, o Options) counting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	counted, watched := make(chan struct{}), make(chan error, 1)
 	go func() { defer close(counted); _ = counter.Run(ctx) }()
 	go func() { watched <- w.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-watched; err != context.Canceled {
+		if err := <-watched; !errors.Is(err, context.Canceled) {
 			t.Errorf("watcher ended with %v", err)
 		}
 		<-counted

@@ -125,5 +125,5 @@ func (h *handler) put(obj any) {
 }
 
 func (h *handler) lost(what string, attrs ...any) {
-	h.log.Warn("informer: "+what, append(attrs, "kind", h.gvk.String())...)
+	h.log.Warn("informer says something odd", append(attrs, "what", what, "kind", h.gvk.String())...)
 }

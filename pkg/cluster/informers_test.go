@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -30,7 +31,7 @@ func counter(t *testing.T) *counts.Counter {
 	t.Helper()
 	c, err := counts.New(counts.Options{})
 	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = c.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
@@ -62,7 +63,7 @@ func TestInformersOfAnEmbedder(t *testing.T) {
 		"metadata": partial.ForResource(gvr).Informer(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			running, stop := context.WithCancel(context.Background())
+			running, stop := context.WithCancel(t.Context())
 			informed := make(chan struct{})
 			go func() { defer close(informed); informer.RunWithContext(running) }()
 			defer func() { stop(); <-informed }()
@@ -86,7 +87,7 @@ func TestInformersOfAnEmbedder(t *testing.T) {
 			must(t, api.CoreV1().Pods(namespace).Delete(t.Context(), "another", metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
 			c.awaitNumber(t, "pods", namespace, 6)
 			cancel()
-			if err := <-counted; err != context.Canceled {
+			if err := <-counted; !errors.Is(err, context.Canceled) {
 				t.Errorf("ended with %v", err)
 			}
 			if c.counter.Snapshot().Resource("pods") != nil {
@@ -117,7 +118,9 @@ func TestWatcherLeavesToAnInformer(t *testing.T) {
 		t.Errorf("status of configmaps is %+v", got)
 	}
 	cancel()
-	<-done
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
 }
 
 // listened makes a handler with a source that has ended its first round.
@@ -197,7 +200,7 @@ func TestInformerThatNeverSyncsCountsNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	err := CountInformer(ctx, InformerOptions{Counter: c, Resource: podsResource, Informer: informer})
-	if err != context.DeadlineExceeded {
+	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("ended with %v", err)
 	}
 	if c.Snapshot().Resource("pods") != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/kubernetes/scheme" //nolint:depguard // to see that nobody writes to it
 
 	"github.com/countd/countd/pkg/counts"
 )
@@ -23,7 +23,7 @@ func TestC2GlobalSchemeIsNotWritten(t *testing.T) {
 	kc := shared.Cluster(t)
 	known := func() []string {
 		var out []string
-		for gvk := range maps.Keys(scheme.Scheme.AllKnownTypes()) {
+		for gvk := range maps.Keys(scheme.Scheme.AllKnownTypes()) { //nolint:forbidigo // read only
 			out = append(out, gvk.String())
 		}
 		slices.Sort(out)

@@ -114,7 +114,7 @@ func (l *ledger) close() {
 	for i := range l.slots {
 		if len(l.slots[i].now) > 0 {
 			clear(l.slots[i].now)
-			l.touch(uint32(i)) //nolint:gosec // at most maxSlots
+			l.touch(uint32(i))
 		}
 	}
 	l.records, l.source = nil, 0

@@ -116,7 +116,7 @@ func (old *Numbers) restamp(now []int32, words []string, seq uint64) *Numbers {
 	differs := old == nil
 	i := 0
 	for id := range max(len(now), maxID(before)+1) {
-		c := cell{id: uint8(id)} //nolint:gosec // ids stay below cellWords+MaxWords
+		c := cell{id: uint8(id)}
 		if had := i < len(before) && before[i].id == c.id; had {
 			c = before[i]
 			i++

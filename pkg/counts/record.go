@@ -48,7 +48,7 @@ func newRecord(slot uint32, word uint8, s State) record {
 }
 
 func (r record) slot() uint32 { return uint32(r >> slotShift) }
-func (r record) word() uint8  { return uint8(r >> wordShift & wordMask) } //nolint:gosec // masked
+func (r record) word() uint8  { return uint8(r >> wordShift & wordMask) }
 
 // addTo adds d, which is 1 or -1, to the cells that an object of this record
 // counts in, and returns the cells, grown where needed.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -32,7 +33,7 @@ func startDaemon(t testing.TB, kc *kube.Cluster, args ...string) daemon {
 	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	must(t, kc.WriteKubeconfig(kubeconfig, "admin", "system:masters"))
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	logs, log := io.Pipe()
 	addr := make(chan string, 1)
 	read := make(chan struct{})
@@ -72,11 +73,8 @@ func startDaemon(t testing.TB, kc *kube.Cluster, args ...string) daemon {
 		t.Fatal("countd does not serve")
 	}
 	for began := time.Now(); ; {
-		if resp, err := http.Get("http://" + d.addr + "/readyz"); err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return d
-			}
+		if code, _ := d.ask(t, "/readyz"); code == http.StatusOK {
+			return d
 		}
 		if time.Since(began) > patience {
 			t.Fatal("countd does not become ready")
@@ -96,19 +94,27 @@ func pause(t testing.TB) {
 
 func (d daemon) get(t testing.TB, path string, into any) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+d.addr+path, nil)
-	must(t, err)
-	resp, err := http.DefaultClient.Do(req)
-	must(t, err)
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	must(t, err)
-	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("GET %s: %s: %s", path, resp.Status, body)
+	code, body := d.ask(t, path)
+	if code != http.StatusOK {
+		t.Fatalf("GET %s: %d: %s", path, code, body)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		t.Fatalf("GET %s: %v in %s", path, err, body)
 	}
+}
+
+// ask asks over a connection of its own, so that none is left when the test ends.
+func (d daemon) ask(t testing.TB, path string) (code int, body []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+d.addr+path, nil)
+	must(t, err)
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	must(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	body, err = io.ReadAll(resp.Body)
+	must(t, err)
+	return resp.StatusCode, body
 }
 
 // view is what a subscriber holds: counts by resource key, or by schema id in
@@ -166,9 +172,7 @@ func (d daemon) steve(t testing.TB) *subscriber {
 			case "resource.error", "resource.stop":
 				return fmt.Errorf("%s: %s", m.Name, m.Data.Error)
 			case "resource.change":
-				for id, item := range m.Data.Counts {
-					s.view[id] = item
-				}
+				maps.Copy(s.view, m.Data.Counts)
 				return nil
 			}
 		}

@@ -94,7 +94,7 @@ func goCounter(t *testing.T, config *rest.Config) *counts.Counter {
 	must(t, err)
 	w, err := cluster.New(cluster.Options{Config: config, Counter: c, Resources: []string{"configmaps"}})
 	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	var parts sync.WaitGroup
 	parts.Go(func() { _ = c.Run(ctx) })
 	parts.Go(func() { _ = w.Run(ctx) })

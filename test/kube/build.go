@@ -134,7 +134,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	case <-ctx.Done():
 		// A lock cannot be waited for with a context: the file is closed when the
 		// lock comes.
-		go func() { <-locked; _ = f.Close() }()
+		go func() { _ = errors.Join(<-locked, f.Close()) }()
 		return nil, ctx.Err()
 	}
 }

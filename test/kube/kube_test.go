@@ -21,7 +21,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/utils/ptr"
 
 	"github.com/countd/countd/test/kube"
 )
@@ -230,7 +229,7 @@ func TestDeathOfTheServerIsTold(t *testing.T) {
 func TestFlagsReachTheAPIServer(t *testing.T) {
 	cluster := kube.StartT(t, kube.Options{Fsync: true, APIServerFlags: []string{"watch-cache=false", "feature-gates=WatchList=false"}})
 	_, err := client(t, cluster.AdminConfig()).CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{
-		SendInitialEvents:    ptr.To(true),
+		SendInitialEvents:    new(true),
 		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 		AllowWatchBookmarks:  true,
 	})

@@ -68,7 +68,7 @@ func (s *Shared) Main(m *testing.M, options ...goleak.Option) (exitCode int) {
 func (s *Shared) Cluster(tb testing.TB) *Cluster {
 	tb.Helper()
 	// Not the test's context: the other tests need the cluster too.
-	s.once.Do(func() { s.cluster, s.err = Start(context.Background(), s.options) })
+	s.once.Do(func() { s.cluster, s.err = Start(context.Background(), s.options) }) //nolint:usetesting // see above
 	if s.err != nil {
 		tb.Fatal(s.err)
 	}

@@ -3,8 +3,7 @@
 package proxy
 
 import (
-	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -47,11 +46,12 @@ func New(t testing.TB, upstream *rest.Config) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
+	silent := slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	forward := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:     transport,
 		FlushInterval: -1, // watches
-		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorLog:      silent,
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 		},
@@ -65,7 +65,7 @@ func New(t testing.TB, upstream *rest.Config) *Proxy {
 		}
 		forward.ServeHTTP(w, r)
 	}))
-	p.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	p.server.Config.ErrorLog = silent
 	p.server.Start()
 	t.Cleanup(func() {
 		p.server.CloseClientConnections()

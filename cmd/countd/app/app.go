@@ -8,12 +8,13 @@ import (
 	"log/slog"
 	"runtime/debug"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
+	"k8s.io/klog/v2" //nolint:depguard // carries the logger to client-go
 
 	"github.com/countd/countd/pkg/api"
 	"github.com/countd/countd/pkg/cluster"
@@ -37,7 +38,8 @@ func Main(ctx context.Context, version string, args []string, stdout, stderr io.
 		return err
 	}
 	log := o.logger(stderr)
-	klog.SetSlogLogger(log) // what client-go says goes where everything goes
+	// What client-go says goes where everything goes. Its global logger stays as it is.
+	ctx = klog.NewContext(ctx, logr.FromSlogHandler(log.Handler()))
 	config, err := clientConfig(o.kubeconfig, o.context)
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func parse(args []string, env func(string) (string, bool), stdout io.Writer) (op
 	flags := o.flags()
 	flags.SetOutput(io.Discard) // an error is one line, not the whole usage
 	flags.Usage = func() {
-		fmt.Fprintf(stdout, usage, flags.FlagUsagesWrapped(100))
+		_, _ = fmt.Fprintf(stdout, usage, flags.FlagUsagesWrapped(100))
 	}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {

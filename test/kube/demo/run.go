@@ -137,10 +137,10 @@ func supervise(ctx context.Context, cmd *exec.Cmd) error {
 
 // orStopped is nil if the error only says that ctx has ended.
 func orStopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/ptr"
 )
 
 const (
@@ -39,7 +38,7 @@ func newDeployment(a app) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: a.name},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: ptr.To(int32(len(a.pods))),
+			Replicas: new(int32(len(a.pods))),
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: a.name}},
 			Template: podTemplate(a.name),
 		},
@@ -53,7 +52,7 @@ func newReplicaSet(a app, name string, replicas int32, owner *appsv1.Deployment)
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("Deployment"))},
 		},
 		Spec: appsv1.ReplicaSetSpec{
-			Replicas: ptr.To(replicas),
+			Replicas: new(replicas),
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: a.name}},
 			Template: podTemplate(a.name),
 		},
