@@ -189,10 +189,12 @@ func (a *stubAPI) watch(w http.ResponseWriter, r *http.Request, initial bool) {
 	}
 }
 
-// TestC7OpaqueResourceVersions: an aggregated API whose resourceVersions are not
+// TestC7OpaqueResourceVersionsAndC24ListThatIsCut: an aggregated API whose resourceVersions are not
 // numbers is counted, and what happens is taken in the watch's order. Its
 // streaming list is one of the two that C24 is about.
-func TestC7OpaqueResourceVersions(t *testing.T) { aggregated(t, "c7.example.com", "cut") }
+func TestC7OpaqueResourceVersionsAndC24ListThatIsCut(t *testing.T) {
+	aggregated(t, "c7.example.com", "cut")
+}
 
 // TestC24StreamingListThatNeverEnds: within 30 s the plain LIST and WATCH are used,
 // the other resources were ready all along, and the reason is shown.

@@ -69,11 +69,11 @@ func unavailable(w http.ResponseWriter, _ *http.Request) bool {
 	return true
 }
 
-// TestExpiredWatchIsOneStep (trap 5): the resourceVersion of a watch expires, in
+// TestC8ExpiredWatchIsOneStep (trap 5): the resourceVersion of a watch expires, in
 // each of its two shapes, after objects were made and deleted in the gap. The
-// relist finds the deletions (C8), is made once, and is one step: no number is
+// relist finds the deletions, is made once, and is one step: no number is
 // shown but the one before and the one after.
-func TestExpiredWatchIsOneStep(t *testing.T) {
+func TestC8ExpiredWatchIsOneStep(t *testing.T) {
 	gone := apierrors.NewResourceExpired("too old resource version").Status()
 	shapes := map[string]proxy.Interceptor{
 		"410 on connect": func(w http.ResponseWriter, _ *http.Request) bool {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -267,5 +268,47 @@ func TestResourceHasOneSourceAtATime(t *testing.T) {
 	must(t, again.Sync(t.Context()))
 	if got := c.Snapshot().Resource("pods").Total().Count(); got != 0 {
 		t.Errorf("counted %d of a closed source", got)
+	}
+}
+
+// TestC19FloodIsBounded: events that come faster than they can be folded wait
+// where they come from; what is queued is bounded.
+func TestC19FloodIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(Options{})
+		must(t, err)
+		s, err := c.Source(t.Context(), podResource)
+		must(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		var sources sync.WaitGroup
+		for range 4 {
+			sources.Go(func() {
+				for s.Put(ctx, Object{Namespace: "a", Name: "x"}) == nil {
+				}
+			})
+		}
+		synctest.Wait() // nobody folds: all of them wait
+		if got := c.Stats().Waiting; got != queued {
+			t.Errorf("%d events are queued, want %d", got, queued)
+		}
+		cancel()
+		sources.Wait()
+	})
+}
+
+// TestC6EmptyNamespaceIsGone: with its last object, a namespace's entry goes.
+func TestC6EmptyNamespaceIsGone(t *testing.T) {
+	c := start(t)
+	s := source(t, c, podResource)
+	for _, namespace := range []string{"a", "b"} {
+		must(t, s.Put(t.Context(), Object{Namespace: namespace, Name: "x", State: State{Word: "failed", Error: true}}))
+	}
+	must(t, s.Remove(t.Context(), "a", "x"))
+	must(t, s.Remove(t.Context(), "a", "x"))
+	must(t, s.Sync(t.Context()))
+	one := Summary{Count: 1, Errors: 1, States: map[string]int{"failed": 1}}
+	want := ItemCount{Summary: one, Namespaces: map[string]Summary{"b": one}}
+	if diff := cmp.Diff(want, c.Snapshot().Resource("pods").ItemCount()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -33,6 +33,21 @@ func startDaemon(t testing.TB, kc *kube.Cluster, args ...string) daemon {
 	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	must(t, kc.WriteKubeconfig(kubeconfig, "admin", "system:masters"))
+	d := startDaemonAt(t, kubeconfig, args...)
+	for began := time.Now(); ; {
+		if code, _ := d.ask(t, "/readyz"); code == http.StatusOK {
+			return d
+		}
+		if time.Since(began) > patience {
+			t.Fatal("countd does not become ready")
+		}
+		pause(t)
+	}
+}
+
+// startDaemonAt runs countd with a kubeconfig, and returns when it serves.
+func startDaemonAt(t testing.TB, kubeconfig string, args ...string) daemon {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	logs, log := io.Pipe()
 	addr := make(chan string, 1)
@@ -63,24 +78,16 @@ func startDaemon(t testing.TB, kc *kube.Cluster, args ...string) daemon {
 		}
 		<-read
 	})
-	var d daemon
 	select {
-	case d.addr = <-addr:
+	case at := <-addr:
+		return daemon{at}
 	case err := <-ended:
 		ended <- err
 		t.Fatalf("countd ended with %v", err)
 	case <-time.After(patience):
 		t.Fatal("countd does not serve")
 	}
-	for began := time.Now(); ; {
-		if code, _ := d.ask(t, "/readyz"); code == http.StatusOK {
-			return d
-		}
-		if time.Since(began) > patience {
-			t.Fatal("countd does not become ready")
-		}
-		pause(t)
-	}
+	return daemon{}
 }
 
 // pause is between two questions to something that has no event to wait for.
