@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -33,7 +34,7 @@ func newChurn(f *fixture, p *source) *churn {
 }
 
 func (c *churn) run(stop <-chan struct{}) {
-	random := rand.New(rand.NewPCG(27, 0)) //nolint:gosec // the same each time
+	random := rand.New(rand.NewPCG(27, 0))
 	c.note()
 	for {
 		select {
@@ -212,7 +213,7 @@ func ownSighting(f *fixture, transport string) sighting {
 // TestC1EverySubscriberEndsExact: debounce 5 ms, two websockets of each family,
 // four writers, under the race detector.
 func TestC1EverySubscriberEndsExact(t *testing.T) {
-	const writers, objects = 4, 2000
+	const writers, objects = 4, 10_000
 	f := newFixture(t, func(o *Options) { o.Debounce = 5 * time.Millisecond })
 	var sources []*source
 	for w := range writers { // each has a kind: a source is spoken to by one at a time
@@ -229,9 +230,7 @@ func TestC1EverySubscriberEndsExact(t *testing.T) {
 					Data struct{ Counts map[string]json.RawMessage }
 				}
 				must(t, json.Unmarshal([]byte(steve.hear()), &m))
-				for id, item := range m.Data.Counts {
-					held[id] = item
-				}
+				maps.Copy(held, m.Data.Counts)
 			}
 		})
 		own := f.dial("/api/v1/watch?debounceMs=5")

@@ -67,13 +67,13 @@ func newUnsettled(t testing.TB, counting counts.Options, change ...func(*Options
 	f.server, err = New(o)
 	must(t, err)
 
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	counted := make(chan struct{})
 	go func() {
 		defer close(counted)
 		_ = counter.Run(ctx)
 	}()
-	serving, cancelServing := context.WithCancel(context.Background())
+	serving, cancelServing := context.WithCancel(t.Context())
 	result := make(chan error, 1)
 	go func() { result <- f.server.Run(serving, f.listener) }()
 	f.stop = sync.OnceValue(func() error { cancelServing(); return <-result })
@@ -110,10 +110,10 @@ func (f *fixture) setStatus(statuses ...counts.Status) {
 // source opens the source of a resource that is counted from then on.
 func (f *fixture) source(r counts.Resource) *source {
 	f.t.Helper()
-	s, err := f.counter.Source(context.Background(), r)
+	s, err := f.counter.Source(f.t.Context(), r)
 	must(f.t, err)
-	must(f.t, s.Begin(context.Background()))
-	must(f.t, s.End(context.Background()))
+	must(f.t, s.Begin(f.t.Context()))
+	must(f.t, s.End(f.t.Context()))
 	return &source{f.t, s}
 }
 
@@ -129,19 +129,19 @@ func (s *source) put(namespace, name string, state ...counts.State) {
 	if len(state) > 0 {
 		o.State = state[0]
 	}
-	must(s.t, s.Put(context.Background(), o))
-	must(s.t, s.Sync(context.Background()))
+	must(s.t, s.Put(s.t.Context(), o))
+	must(s.t, s.Sync(s.t.Context()))
 }
 
 func (s *source) remove(namespace, name string) {
 	s.t.Helper()
-	must(s.t, s.Remove(context.Background(), namespace, name))
-	must(s.t, s.Sync(context.Background()))
+	must(s.t, s.Remove(s.t.Context(), namespace, name))
+	must(s.t, s.Sync(s.t.Context()))
 }
 
 func (s *source) close() {
 	s.t.Helper()
-	must(s.t, s.Close(context.Background()))
+	must(s.t, s.Close(s.t.Context()))
 }
 
 // get returns the answer to a request.
@@ -277,7 +277,7 @@ type body struct {
 
 func (f *fixture) open(path string, header ...string) *body {
 	f.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(f.t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil)
 	must(f.t, err)
 	for i := 0; i < len(header); i += 2 {

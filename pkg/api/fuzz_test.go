@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -17,7 +18,7 @@ func still(t testing.TB) *Server {
 	t.Helper()
 	counter, err := counts.New(counts.Options{Epoch: "k3x9"})
 	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	counted := make(chan struct{})
 	go func() {
 		defer close(counted)
@@ -76,7 +77,7 @@ func told(t *testing.T, s *Server, err error) {
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
 		"", "resources=pods", "resources=pods,deployments.apps&namespaces=a&namespaces=b", "debounceMs=500&epoch=k3x9&since=1",
-		"resources=", "resources=%00", "resources=Pods", "debounceMs=-1", "debounceMs=9223372036854775808", "since=18446744073709551615&epoch=", "a=b;c", "%zz",
+		"resources=", "resources=%00", "resources=Pods", "debounceMs=-1", "debounceMs=9223372036854775808", "since=18446744073709551615&epoch=", "a=b;c", "%zz", strings.Repeat("\xef", 4000),
 	} {
 		f.Add(seed)
 	}

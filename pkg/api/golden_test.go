@@ -128,7 +128,7 @@ func golden(t *testing.T, name, got string) {
 		must(t, os.MkdirAll("testdata", 0o750))
 		must(t, os.WriteFile(path, []byte(got), 0o600))
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // of this package
+	want, err := os.ReadFile(path)
 	must(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s: run with -update if this is meant (-want +got):\n%s", name, diff)

@@ -22,11 +22,11 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Cache-Control", "no-cache") // kept, but asked for again
 		if !s.mayCall(r.Host) {
-			s.refuse(w, forbidden("host %q is not a name of this machine: call countd as localhost or by a loopback address", r.Host))
+			s.refuse(w, forbidden("host %.80q is not a name of this machine: call countd as localhost or by a loopback address", r.Host))
 			return
 		}
 		if origin := r.Header.Get("Origin"); origin != "" && !sameHost(origin, r.Host) {
-			s.refuse(w, forbidden("origin %q is not that of the host called, %q", origin, r.Host))
+			s.refuse(w, forbidden("origin %.80q is not that of the host called, %.80q", origin, r.Host))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -68,7 +68,7 @@ func (s *Server) health(name string, checks []check, details func() []string) ht
 			}
 		}
 		if len(excluded) > 0 {
-			_, _ = fmt.Fprintf(&out, "warn: some health checks cannot be excluded: no matches for %q\n", excluded)
+			_, _ = fmt.Fprintf(&out, "warn: some health checks cannot be excluded: no matches for %.80q\n", excluded)
 		}
 		for _, line := range details() {
 			out.WriteString(line + "\n")

@@ -17,6 +17,9 @@ func didYouMean(name string, candidates []string) string {
 		name     string
 		distance int
 	}
+	if len(name) > maxName {
+		return "" // no name, and dear to compare
+	}
 	var matches []match
 	limit := max(1, len(name)/3)
 	for _, c := range candidates {

@@ -68,7 +68,7 @@ func (s *Server) ofQuery(query url.Values, allowed ...string) (question, error) 
 	var m message
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(allowed, name) {
-			return question{}, badRequest("unknown parameter %q%s", name, didYouMean(name, allowed))
+			return question{}, badRequest("unknown parameter %.80q%s", name, didYouMean(name, allowed))
 		}
 		var err error
 		switch name {
@@ -109,7 +109,7 @@ func one[T any](query url.Values, name string, parse func(string) (T, error)) (*
 	}
 	value, err := parse(query.Get(name))
 	if err != nil {
-		return nil, badRequest("parameter %q is %q, want a whole number", name, query.Get(name))
+		return nil, badRequest("parameter %q is %.80q, want a whole number", name, query.Get(name))
 	}
 	return &value, nil
 }

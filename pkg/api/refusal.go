@@ -31,7 +31,7 @@ func forbidden(format string, args ...any) *refusal {
 }
 
 func notFound(r *http.Request) *refusal {
-	return refuse(http.StatusNotFound, "NotFound", "nothing is served at %q", r.URL.Path)
+	return refuse(http.StatusNotFound, "NotFound", "nothing is served at %.80q", r.URL.Path)
 }
 
 func unavailable(format string, args ...any) *refusal {

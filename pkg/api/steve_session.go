@@ -153,9 +153,9 @@ func newSteveSubscription(ask steveAsk, ended *prometheus.CounterVec) *steveSubs
 	}
 	switch {
 	case ask.resourceType != countType:
-		sub.fault = fmt.Sprintf("failed to find schema %q", ask.resourceType)
+		sub.fault = fmt.Sprintf("failed to find schema %.80q", ask.resourceType)
 	case ask.id != "" && ask.id != countType:
-		sub.fault = fmt.Sprintf("%s %q not found", countType, ask.id)
+		sub.fault = fmt.Sprintf("%s %.80q not found", countType, ask.id)
 	}
 	return sub
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -34,9 +35,10 @@ func TestStreamStartsWithASnapshotAndGoesOnWithDeltas(t *testing.T) {
 		} {
 			same(t, "NDJSON", []string{lines.line()}, want)
 			same(t, "websocket", []string{socket.hear()}, want)
-			seq := decode(t, want).(map[string]any)["seq"].(float64)
-			same(t, "SSE", []string{events.line(), events.line(), events.line()}, fmt.Sprintf("id: k3x9:%.0f", seq), "data: "+want, "")
-			switch seq {
+			var message ownMessage
+			must(t, json.Unmarshal([]byte(want), &message))
+			same(t, "SSE", []string{events.line(), events.line(), events.line()}, fmt.Sprintf("id: k3x9:%d", message.Seq), "data: "+want, "")
+			switch message.Seq {
 			case 2:
 				p.remove("a", "x") // C6
 			case 3:

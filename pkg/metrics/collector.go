@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"runtime"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -38,16 +39,16 @@ func New(o Options) (*Collector, error) {
 	resource := []string{"group", "resource"}
 	place := resource
 	if o.Namespaces {
-		place = append(place[:2:2], "namespace")
+		place = append(slices.Clip(resource), "namespace")
 	}
 	return &Collector{
 		options: o,
 
-		objects:       desc("resource_objects", "Objects of a resource by state, which is empty for those with nothing to say. The sum over states is the number of objects.", append(place[:len(place):len(place)], "state")...),
+		objects:       desc("resource_objects", "Objects of a resource by state, which is empty for those with nothing to say. The sum over states is the number of objects.", append(slices.Clip(place), "state")...),
 		errored:       desc("resource_error_objects", "Objects of a resource that are in error.", place...),
 		transitioning: desc("resource_transitioning_objects", "Objects of a resource that are on their way to another state.", place...),
 
-		phase:    desc("resource_phase", "How far a resource has come to being counted: 1 for the phase it is in, 0 for the others.", append(resource[:2:2], "phase")...),
+		phase:    desc("resource_phase", "How far a resource has come to being counted: 1 for the phase it is in, 0 for the others.", append(slices.Clip(resource), "phase")...),
 		stale:    desc("resource_stale_timestamp_seconds", "Since when the objects of a resource that is counted have not followed the cluster. Absent while they do.", resource...),
 		rounds:   desc("resource_rounds_total", "Times that a resource was read as a whole.", resource...),
 		restarts: desc("resource_restarts_total", "Times that the watch of a resource was taken up again.", resource...),
@@ -99,10 +100,10 @@ func (c *Collector) collectObjects(s sink, counted *counts.Counted) {
 		rest := n.Count()
 		for word, number := range n.States() {
 			rest -= number
-			s.gauge(c.objects, float64(number), append(labels[:len(labels):len(labels)], word)...)
+			s.gauge(c.objects, float64(number), append(slices.Clip(labels), word)...)
 		}
 		if rest > 0 || n.Count() == 0 {
-			s.gauge(c.objects, float64(rest), append(labels[:len(labels):len(labels)], "")...)
+			s.gauge(c.objects, float64(rest), append(slices.Clip(labels), "")...)
 		}
 		return true
 	})
@@ -133,10 +134,10 @@ func (c *Collector) collectPlaces(labels []string, counted *counts.Counted, coll
 	}
 	collected := false
 	for namespace, n := range counted.Namespaces() {
-		collected = collect(n, append(labels[:2:2], namespace)) || collected
+		collected = collect(n, append(slices.Clip(labels), namespace)) || collected
 	}
 	if !collected {
-		collect(counted.Total(), append(labels[:2:2], ""))
+		collect(counted.Total(), append(slices.Clip(labels), ""))
 	}
 }
 
@@ -147,7 +148,7 @@ func (c *Collector) collectStatus(s sink, status counts.Status) {
 		if status.Phase == phase {
 			value = 1
 		}
-		s.gauge(c.phase, value, append(labels[:2:2], string(phase))...)
+		s.gauge(c.phase, value, append(slices.Clip(labels), string(phase))...)
 	}
 	if status.Counted && status.Phase != counts.Ready {
 		s.gauge(c.stale, float64(status.Since.UnixMilli())/1000, labels...)

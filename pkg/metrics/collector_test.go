@@ -37,7 +37,7 @@ func start(t *testing.T) *counts.Counter {
 	t.Helper()
 	c, err := counts.New(counts.Options{})
 	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -201,7 +201,7 @@ func golden(t *testing.T, name, got string) {
 		must(t, os.MkdirAll("testdata", 0o750))
 		must(t, os.WriteFile(path, []byte(got), 0o600))
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // of this package
+	want, err := os.ReadFile(path)
 	must(t, err)
 	if diff := cmp.Diff(string(bytes.TrimSpace(want)), strings.TrimSpace(got)); diff != "" {
 		t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
