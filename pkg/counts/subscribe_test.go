@@ -312,3 +312,27 @@ func TestC6EmptyNamespaceIsGone(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestWhatCameBeforeARoundIsNotWithheld: an event and the begin of a round that may
+// never end are folded in one go; the event is shown all the same (R5).
+func TestWhatCameBeforeARoundIsNotWithheld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(Options{})
+		must(t, err)
+		s, err := c.Source(t.Context(), podResource)
+		must(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		var parts sync.WaitGroup
+		parts.Go(func() { must(t, s.End(t.Context())) })
+		synctest.Wait() // End is queued, and waits for somebody to fold it
+		must(t, s.Put(t.Context(), Object{Namespace: "a", Name: "x"}))
+		must(t, s.Begin(t.Context()))
+		parts.Go(func() { _ = c.Run(ctx) })
+		synctest.Wait()
+		if got := c.Snapshot().Resource("pods").Total().Count(); got != 1 {
+			t.Errorf("counted %d, want 1", got)
+		}
+		cancel()
+		parts.Wait()
+	})
+}
