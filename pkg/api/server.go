@@ -103,5 +103,5 @@ func (s *Server) ended(r *http.Request, f family, transport string, reason error
 	s.options.Log.Debug("stream ended", "family", string(f), "transport", transport, "remote", r.RemoteAddr, "reason", reason)
 }
 
-// closeTimeout is how long either side of a websocket has to take leave.
-func (s *Server) closeTimeout() time.Duration { return min(time.Second, s.options.DrainTimeout/4) }
+// closeTimeout is how long the two sides of a websocket have to take leave.
+func (s *Server) closeTimeout() time.Duration { return min(time.Second, s.options.DrainTimeout/2) }

@@ -160,6 +160,39 @@ func TestC14ReaderThatNeverReadsIsCutAndNobodyWaits(t *testing.T) {
 	})
 }
 
+// TestStreamsOutliveTheWriteTimeout, which is one for each message, and end when
+// their client stops later on.
+func TestStreamsOutliveTheWriteTimeout(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fixture, p *source) {
+		type message = func() (string, error)
+		var streams []message
+		for _, transport := range []string{"ndjson", "sse", "websocket"} {
+			next, _ := f.messages("/api/v1/watch?namespaces=a", transport)
+			streams = append(streams, next)
+		}
+		hear := func() {
+			t.Helper()
+			for _, next := range streams {
+				_, err := next()
+				must(t, err)
+			}
+		}
+		hear()
+		for i := range 20 {
+			pass(30 * time.Second)
+			p.put("a", fmt.Sprint(i))
+			hear()
+		}
+		for i := range 200 { // more than the client's own buffer holds
+			p.put("a", fmt.Sprint(strings.Repeat("x", i)))
+			pass(time.Second)
+		}
+		if cut := f.value("countd_api_slow_readers_total"); cut != 3 {
+			t.Errorf("%v were cut", cut)
+		}
+	})
+}
+
 // TestC14PingWhileAFrameIsWritten: the answer to a client's ping and the frame
 // come from two goroutines; the race detector watches.
 func TestC14PingWhileAFrameIsWritten(t *testing.T) {

@@ -468,3 +468,16 @@ func TestSteveSubscriptionsOfAConnectionAreBounded(t *testing.T) {
 		}
 	}, func(o *Options) { o.MaxSubscriptions = 10 })
 }
+
+// TestSteveSubscriptionThatIsOverSaysNothing although its last signal may cross
+// the message that stops it.
+func TestSteveSubscriptionThatIsOverSaysNothing(t *testing.T) {
+	s := still(t)
+	ask, err := parseSteveAsk([]byte(askCount))
+	must(t, err)
+	sub := newSteveSubscription(ask, s.instruments.ended)
+	sub.end("")
+	if got := sub.update(s.options.Counter.Snapshot()); got != nil {
+		t.Errorf("it says %s", got[0].data)
+	}
+}

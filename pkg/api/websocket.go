@@ -55,12 +55,10 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, f family, u
 	defer meter.open.Dec()
 
 	ctx, cancel := context.WithCancelCause(r.Context())
-	// From its end on, both sides have a moment left to take leave: a write
-	// that is stuck and a peer that says nothing end then.
+	// From its end on, both sides have a moment left to take leave; then a
+	// write that is stuck and a peer that says nothing end too.
 	stop := context.AfterFunc(ctx, func() {
-		_ = conn.NetConn().SetDeadline(time.Now().Add(socket.closeTimeout))
-		// Whatever set its own deadline right after that one.
-		time.AfterFunc(2*socket.closeTimeout, func() { _ = conn.Close() })
+		time.AfterFunc(socket.closeTimeout, func() { _ = conn.Close() })
 	})
 	defer stop()
 	messages := make(chan []byte)
@@ -82,9 +80,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, f family, u
 // over, so that the client's answer to the close message is not met by a reset.
 func (s *socket) read(ctx context.Context, messages chan<- []byte) error {
 	alive := func() {
-		if ctx.Err() == nil { // its end sets the last deadline
-			_ = s.conn.SetReadDeadline(time.Now().Add(s.peerTimeout))
-		}
+		_ = s.conn.SetReadDeadline(time.Now().Add(s.peerTimeout))
 	}
 	s.conn.SetPongHandler(func(string) error { alive(); return nil })
 	s.conn.SetPingHandler(func(data string) error {
@@ -123,8 +119,6 @@ func (s *socket) takeLeave(cause error) {
 		}
 	case errors.Is(cause, errDraining):
 		_ = s.close(websocket.CloseGoingAway, errDraining.Error())
-	case errors.Is(cause, errSlow):
-		_ = s.conn.Close() // it would not read that either
 	}
 }
 
