@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // guard stands before all routes. A web page must not read counts through the
@@ -27,6 +28,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		if origin := r.Header.Get("Origin"); origin != "" && !sameHost(origin, r.Host) {
 			s.refuse(w, forbidden("origin %.80q is not that of the host called, %.80q", origin, r.Host))
+			return
+		}
+		if r.ContentLength != 0 {
+			// It is not read, and net/http waits for it no longer than for a header.
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readHeaderTimeout))
+			s.refuse(w, badRequest("requests have no body here"))
 			return
 		}
 		next.ServeHTTP(w, r)

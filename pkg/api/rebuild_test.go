@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -252,31 +251,6 @@ func TestOtherProcessesStatesAreNeverPatched(t *testing.T) {
 			}
 			must(t, held.apply(got))
 			lines.close()
-		}
-	})
-}
-
-// TestHeadersHaveTheirLimits: too large a header and too slow a one.
-func TestHeadersHaveTheirLimits(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *fixture, p *source) {
-		response, _ := f.get("/healthz", "X-Large", strings.Repeat("x", 2*maxHeaderBytes))
-		if response.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
-			t.Errorf("a large header gives %s", response.Status)
-		}
-		conn, err := f.listener.dial(t.Context(), "", "")
-		must(t, err)
-		defer func() { _ = conn.Close() }()
-		_, err = conn.Write([]byte("GET / HTTP/1.1\r\n"))
-		must(t, err)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_, _ = conn.Read(make([]byte, 1))
-		}()
-		start := time.Now()
-		<-ended
-		if took := time.Since(start); took != readHeaderTimeout {
-			t.Errorf("a slow header was waited for %s", took)
 		}
 	})
 }

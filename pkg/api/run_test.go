@@ -166,6 +166,53 @@ func TestListenerThatFailsEndsRunWithItsError(t *testing.T) {
 	})
 }
 
+func TestRequestsHaveTheirLimits(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fixture, p *source) {
+		response, _ := f.get("/healthz", "X-Large", strings.Repeat("x", 2*maxHeaderBytes))
+		if response.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+			t.Errorf("a large header gives %s", response.Status)
+		}
+		for request, want := range map[string]string{
+			"GET / HTTP/1.1\r\n": "", // and no more
+			"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n": "400 Bad Request",
+		} {
+			conn, err := f.listener.dial(t.Context(), "", "")
+			must(t, err)
+			start := time.Now()
+			_, err = io.WriteString(conn, request)
+			must(t, err)
+			answer, err := io.ReadAll(conn) // until the server closes
+			must(t, err)
+			if took := time.Since(start); took > readHeaderTimeout+time.Second || !strings.Contains(string(answer), want) {
+				t.Errorf("%q: after %s %q", request, took, answer)
+			}
+			must(t, conn.Close())
+		}
+	})
+}
+
+// TestRunOverTCP is the way that countd goes: everything else here runs in
+// memory.
+func TestRunOverTCP(t *testing.T) {
+	server := still(t)
+	listener, err := Listen(t.Context(), "localhost:0")
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Run(ctx, listener) }()
+	socket, response, err := websocket.DefaultDialer.DialContext(t.Context(), "ws://"+listener.Addr().String()+"/api/v1/watch?resources=pods", nil)
+	must(t, err)
+	must(t, response.Body.Close())
+	client := &clientSocket{t, socket}
+	same(t, "first", []string{client.hear()}, snapshotOf(1, `"pods":`+podsOne))
+	cancel()
+	if closed := client.closed(); closed.Code != websocket.CloseGoingAway || closed.Text != errDraining.Error() {
+		t.Errorf("closed with %v", closed)
+	}
+	must(t, <-stopped)
+	must(t, socket.Close())
+}
+
 // TestLogHasStableKeysAndNoStreams: starts and ends at info, streams at debug.
 func TestLogHasStableKeysAndNoStreams(t *testing.T) {
 	for level, want := range map[slog.Level][]string{

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"net"
 	"sync"
 	"time"
 
@@ -114,8 +114,9 @@ func (s *stream) send(f frame) error {
 
 // wrote says why a write to the client failed, if it did.
 func (s *stream) wrote(err error) error {
+	var timeout net.Error // of the connection, or gorilla's own
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.As(err, &timeout) && timeout.Timeout():
 		s.meter.slow.Inc()
 		return errSlow
 	case err != nil:
