@@ -174,7 +174,10 @@ func (f *watchFeed) watch(ctx context.Context) error {
 		return fmt.Errorf("watching: %w", err)
 	}
 	defer w.Stop()
-	f.report.resumed()
+	// A server may accept a watch only to end it with an error: it is said to be
+	// followed again when it has lived for a moment.
+	good := time.AfterFunc(goodWatch, f.report.resumed)
+	defer good.Stop()
 	return f.follow(ctx, w)
 }
 
