@@ -48,7 +48,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 		end(errDraining)
 	})
 
-	s.options.Log.Info("serving", "address", listener.Addr().String())
+	s.options.Log.Info("serving", "address", listener.Addr().String(), "url", "http://"+listener.Addr().String()+"/")
 	group, stopped := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
