@@ -216,9 +216,9 @@ func TestRunOverTCP(t *testing.T) {
 // TestLogHasStableKeysAndNoStreams: starts and ends at info, streams at debug.
 func TestLogHasStableKeysAndNoStreams(t *testing.T) {
 	for level, want := range map[slog.Level][]string{
-		slog.LevelInfo: {"serving address", "draining timeout", "drained took"},
+		slog.LevelInfo: {"serving address,url", "draining timeout", "drained took"},
 		slog.LevelDebug: {
-			"serving address", "stream ended family,transport,remote,reason", "draining timeout", "drained took",
+			"serving address,url", "stream ended family,transport,remote,reason", "draining timeout", "drained took",
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
