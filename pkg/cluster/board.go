@@ -29,6 +29,8 @@ type board struct {
 
 type entry struct {
 	counts.Status
+	waiting  bool      // for a turn to list
+	odd      bool      // an object was met whose state cannot be read
 	progress time.Time // when the list that is under way last brought something
 }
 
@@ -50,12 +52,12 @@ func (b *board) all() []counts.Status {
 
 // settled says whether of each resource it is known whether it is counted: one
 // whose list is under way keeps it open for as long as the list brings
-// something, and one that is silent for longer than patience does not.
-func (b *board) settled(patience time.Duration) bool {
+// something, and one that is silent for longer than settlePatience does not.
+func (b *board) settled() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, e := range b.entries {
-		if e.Phase == counts.Syncing && b.now().Sub(e.progress) < patience {
+		if e.Phase == counts.Syncing && (e.waiting || b.now().Sub(e.progress) < settlePatience) {
 			return false
 		}
 	}
@@ -77,6 +79,7 @@ func (b *board) set(fixed map[string]counts.Status) {
 		}
 		status.Since = b.now()
 		b.entries[key] = &entry{Status: status}
+		b.signal()
 	}
 }
 
@@ -94,7 +97,7 @@ func (b *board) report(r counts.Resource) *report {
 		e.Resource = r // another version; its history goes on
 	} else {
 		now := b.now()
-		b.entries[key] = &entry{Status: counts.Status{Resource: r, Phase: counts.Syncing, Since: now}, progress: now}
+		b.entries[key] = &entry{Status: counts.Status{Resource: r, Phase: counts.Syncing, Since: now}, waiting: true, progress: now}
 	}
 	return &report{board: b, key: key}
 }
@@ -104,6 +107,7 @@ func (r *report) remove() {
 	r.board.mu.Lock()
 	defer r.board.mu.Unlock()
 	delete(r.board.entries, r.key)
+	r.board.signal()
 }
 
 func (r *report) change(f func(*entry)) (before, after counts.Status) {
@@ -119,6 +123,33 @@ func (r *report) change(f func(*entry)) (before, after counts.Status) {
 		e.Since = r.board.now()
 	}
 	return before, e.Status
+}
+
+// began says that it is a list's turn.
+func (r *report) began() {
+	r.change(func(e *entry) { e.waiting, e.progress = false, r.board.now() })
+}
+
+// relisting says that the counts follow nothing until a list has ended. A resource
+// that fails goes on failing until then.
+func (r *report) relisting(why error) {
+	before, after := r.change(func(e *entry) {
+		e.waiting = true
+		if e.Phase == counts.Ready {
+			e.Phase, e.Reason, e.Message = counts.Syncing, "Relisting", why.Error()
+		}
+	})
+	r.board.told(r.key, before, after)
+}
+
+// odd says that an object is counted without its state. It is logged once a
+// resource: there may be as many as there are objects.
+func (r *report) odd(err error) {
+	first := false
+	r.change(func(e *entry) { first, e.odd = !e.odd, true })
+	if first {
+		r.board.log.Warn("objects are counted without their state", "resource", r.key, "first", err)
+	}
 }
 
 // reading says that a list has begun; read is called as it goes on.
@@ -194,6 +225,10 @@ func (b *board) told(key string, before, after counts.Status) {
 		return
 	}
 	b.log.Debug("resource", "resource", key, "phase", after.Phase, "before", before.Phase, "reason", after.Reason, "error", after.Message)
+	b.signal()
+}
+
+func (b *board) signal() {
 	select {
 	case b.changed <- struct{}{}:
 	default: // it has been said and not been heard yet

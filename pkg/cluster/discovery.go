@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
@@ -56,20 +55,21 @@ func discover(ctx context.Context, client discovery.DiscoveryInterfaceWithContex
 			continue // an API server that serves this fails its own group only
 		}
 		for _, r := range list.APIResources {
-			if countable(r) {
-				d.countable[counts.Resource{Group: gv.Group, Name: r.Name}.Key()] = counts.Resource{
-					Group: gv.Group, Version: gv.Version, Name: r.Name, Kind: r.Kind, Namespaced: r.Namespaced,
+			if strings.Contains(r.Name, "/") || r.Kind == "" || !slices.Contains(r.Verbs, "list") {
+				continue // no objects to count
+			}
+			resource := counts.Resource{Group: gv.Group, Version: gv.Version, Name: r.Name, Kind: r.Kind, Namespaced: r.Namespaced}
+			if slices.Contains(r.Verbs, "watch") {
+				d.countable[resource.Key()] = resource
+			} else {
+				d.excluded[resource.Key()] = counts.Status{
+					Resource: resource, Phase: counts.Excluded, Reason: "NotWatchable", Message: "can be listed, but not watched",
 				}
 			}
 		}
 	}
 	d.exclude(f)
 	return d, nil
-}
-
-func countable(r metav1.APIResource) bool {
-	return !strings.Contains(r.Name, "/") && r.Kind != "" &&
-		slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch")
 }
 
 // inOrder returns resources so that what a person looks for first is read first:
@@ -85,7 +85,7 @@ func (d *discovered) exclude(f filter) {
 	for key, r := range d.countable {
 		status := counts.Status{Resource: r, Phase: counts.Excluded}
 		if same, ok := sameObjects[key]; ok {
-			if _, served := d.countable[same]; served {
+			if _, served := d.countable[same]; served && f.wants(same) {
 				status.Reason, status.Message = "Duplicate", "serves the same objects as "+same
 			}
 		}

@@ -107,8 +107,9 @@ func TestC9NewKindComesAndGoes(t *testing.T) {
 	c.awaitNumber(t, key, "", -1)
 }
 
-// grant lets a user list and watch resources, given as group/resource.
-func grant(t *testing.T, admin *rest.Config, user string, resources ...string) {
+// grant lets a user list and watch resources, given as group/resource, by a role
+// whose name it returns.
+func grant(t *testing.T, admin *rest.Config, user string, resources ...string) string {
 	t.Helper()
 	rbac := clientset(t, admin).RbacV1()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
@@ -124,6 +125,7 @@ func grant(t *testing.T, admin *rest.Config, user string, resources ...string) {
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
 	}, metav1.CreateOptions{})
 	must(t, err)
+	return role.Name
 }
 
 // TestC26ForbiddenIsNotZero: what countd may not list is named with the reason and

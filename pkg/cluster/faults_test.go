@@ -26,14 +26,18 @@ func (c counting) history(t testing.TB, key, namespace string) (stop func() []in
 	ask, answer := make(chan struct{}), make(chan []int)
 	go func() {
 		var seen []int
-		for {
+		look := func() <-chan struct{} {
 			s, newer := c.counter.Latest()
 			if n := number(s, key, namespace); len(seen) == 0 || seen[len(seen)-1] != n {
 				seen = append(seen, n)
 			}
+			return newer
+		}
+		for {
 			select {
-			case <-newer:
+			case <-look():
 			case <-ask:
+				look()
 				answer <- seen
 				return
 			}

@@ -35,6 +35,11 @@ var (
 	// errCut: kubernetes/kubernetes#140890, a streaming list that is ended
 	// before it says that it is complete.
 	errCut = errors.New("the streaming list was ended before its initial-events-end bookmark")
+	// errShort: a watch that is accepted and ended, again and again, is none.
+	errShort = errors.New("the watch ended as soon as it had begun")
+	// errNoVersions: an API without resourceVersions cannot say what happened
+	// since; when a watch of it ends, it is listed again.
+	errNoVersions = errors.New("the API has no resourceVersions to go on from")
 )
 
 const (
@@ -53,6 +58,14 @@ const (
 	// cutsAllowed streaming lists may be cut short in a row, by a network that
 	// does so, before pages are used.
 	cutsAllowed = 2
+	// stuckAllowed times in a row a server may refuse to go on where the watch
+	// ended, in other words than 410, before the resource is listed again.
+	stuckAllowed = 3
+	// pagesLast is how long pages are used before a relist tries the streaming
+	// list again: what spoilt it may have passed.
+	pagesLast = 10 * time.Minute
+	// maxPause bounds what a Retry-After may ask for.
+	maxPause = 5 * time.Minute
 	// A watch that has lived this long was a good one: it is taken up again
 	// without backing off.
 	goodWatch = 900 * time.Millisecond
@@ -74,8 +87,11 @@ type watchFeed struct {
 
 	rv       string // where the watch goes on
 	synced   bool   // a round has ended, and rv is good
-	pages    bool   // the streaming list does not work here
-	cuts     int    // streaming lists cut short or refused in a row
+	pages    bool   // the streaming list does not work here, since
+	since    time.Time
+	cuts     int  // streaming lists cut short or refused in a row
+	stuck    int  // refusals in a row to go on at rv that are no 410
+	good     bool // the last attempt had a watch that lived for goodWatch
 	pageSize int64
 }
 
@@ -87,12 +103,12 @@ func (f *watchFeed) run(ctx context.Context) {
 	backoff := newBackoff()
 	for ctx.Err() == nil {
 		round := !f.synced
-		began := time.Now()
+		f.good = false
 		err := f.attempt(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if f.synced && time.Since(began) >= goodWatch {
+		if f.good {
 			backoff = newBackoff()
 		}
 		listed := err == nil && round && f.pages
@@ -100,21 +116,20 @@ func (f *watchFeed) run(ctx context.Context) {
 		switch {
 		case listed: // now watch
 		case err == nil:
-			if time.Since(began) < goodWatch {
+			if !f.good {
 				pause = backoff.Step()
+				f.report.failed(errShort)
 			}
 		case f.synced && expired(err):
-			f.synced = false
+			f.relist(err)
 			pause = backoff.Step()
 		default:
 			if pause = f.failed(err, backoff.Step()); pause > 0 {
 				f.report.failed(err)
 			}
 		}
-		if f.rv == "" && !listed {
-			// An API without resourceVersions cannot say what happened since:
-			// when a watch of it ends, it is listed again.
-			f.synced = false
+		if f.synced && f.rv == "" && !listed {
+			f.relist(errNoVersions)
 		}
 		sleep(ctx, pause)
 	}
@@ -124,9 +139,12 @@ func (f *watchFeed) run(ctx context.Context) {
 // when the next attempt is made in another way.
 func (f *watchFeed) failed(err error, pause time.Duration) time.Duration {
 	if s, ok := apierrors.SuggestsClientDelay(err); ok {
-		pause = max(pause, time.Duration(s)*time.Second)
+		pause = min(max(pause, time.Duration(s)*time.Second), maxPause)
 	}
 	if f.synced {
+		if f.stuck++; cannotGoOn(err) && f.stuck >= stuckAllowed {
+			f.relist(err)
+		}
 		return pause
 	}
 	switch {
@@ -136,7 +154,7 @@ func (f *watchFeed) failed(err error, pause time.Duration) time.Duration {
 	case !f.pages && errors.Is(err, errStalled):
 		f.usePages("its streaming list did not end, it is read in pages")
 		return 0
-	case !f.pages && (errors.Is(err, errCut) || apierrors.IsTooManyRequests(err)):
+	case !f.pages && (errors.Is(err, errCut) || cannotGoOn(err) || apierrors.IsTooManyRequests(err)):
 		if f.cuts++; f.cuts >= cutsAllowed {
 			f.usePages("its streaming list was cut short or refused, it is read in pages: " + err.Error())
 		}
@@ -146,8 +164,18 @@ func (f *watchFeed) failed(err error, pause time.Duration) time.Duration {
 	return pause
 }
 
+// relist makes the next attempt a round.
+func (f *watchFeed) relist(why error) {
+	f.synced, f.stuck = false, 0
+	if f.pages && time.Since(f.since) >= pagesLast {
+		f.pages, f.cuts = false, 0
+		f.report.note("")
+	}
+	f.report.relisting(why)
+}
+
 func (f *watchFeed) usePages(why string) {
-	f.pages = true
+	f.pages, f.since = true, time.Now()
 	f.report.note(why)
 }
 
@@ -188,6 +216,7 @@ func (f *watchFeed) stream(ctx context.Context) error {
 		return err
 	}
 	defer endTurn()
+	f.report.began()
 	listing, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stall := time.AfterFunc(stallTime, func() { cancel(errStalled) })
@@ -248,6 +277,7 @@ func (f *watchFeed) list(ctx context.Context) error {
 		return err
 	}
 	defer endTurn()
+	f.report.began()
 	if err := f.sink.Begin(ctx); err != nil {
 		return err
 	}
@@ -295,13 +325,20 @@ func (f *watchFeed) roundEnded(ctx context.Context) error {
 	if err := f.sink.End(ctx); err != nil {
 		return err
 	}
-	f.synced, f.cuts = true, 0
+	f.synced, f.cuts, f.stuck = true, 0, 0
 	f.report.ready()
 	return nil
 }
 
-// follow applies the events of a watch until it ends, which is no error.
+// follow applies the events of a watch until it ends, which is no error. Only a
+// watch that lives makes up for failures before it: not a request that takes long.
 func (f *watchFeed) follow(ctx context.Context, w watch.Interface) error {
+	began := time.Now()
+	defer func() {
+		if f.good = time.Since(began) >= goodWatch; f.good {
+			f.stuck = 0
+		}
+	}()
 	for event := range w.ResultChan() {
 		if event.Type == watch.Bookmark {
 			if _, err := f.bookmark(event); err != nil {
@@ -342,7 +379,7 @@ func (f *watchFeed) apply(ctx context.Context, event watch.Event) (rv string, er
 func (f *watchFeed) object(obj runtime.Object) (counts.Object, string, error) {
 	o, rv, err := f.reader.object(obj)
 	if errors.Is(err, errState) {
-		f.report.note(err.Error())
+		f.report.odd(err)
 		err = nil
 	}
 	return o, rv, err

@@ -109,8 +109,7 @@ func TestWatcherLeavesToAnInformer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
-	<-w.Settled()
-	second := counting{w, c.counter}
+	second := counting{w, c.counter}.settle(t)
 	if got := second.status("pods"); got.Phase != counts.Excluded || got.Reason != "OtherSource" {
 		t.Errorf("status of pods is %+v", got)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -110,11 +109,10 @@ func (r *reader) list(ctx context.Context, o metav1.ListOptions) (page, error) {
 	return p, err
 }
 
-// served says whether the API server has the resource at all; false only where it
-// says so itself. (A kube-apiserver that is not ready yet says 503, not 404.)
-func (r *reader) served(ctx context.Context) bool {
+// probe asks for next to nothing, to see whether the resource is there at all.
+func (r *reader) probe(ctx context.Context) error {
 	_, err := r.list(ctx, metav1.ListOptions{Limit: 1})
-	return !apierrors.IsNotFound(err)
+	return err
 }
 
 // watch begins a watch.

@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
@@ -63,9 +67,16 @@ var triggers = map[string]counts.Resource{
 	"apiservices.apiregistration.k8s.io":             {Group: "apiregistration.k8s.io", Version: "v1", Name: "apiservices", Kind: "APIService"},
 }
 
-// discoverAfter are the times after a trigger at which discovery is asked: it
-// follows a CRD within milliseconds or, when its controllers are busy, seconds.
-var discoverAfter = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, time.Second, 3 * time.Second}
+// Discovery follows a CRD within milliseconds or, when its controllers are busy,
+// seconds: it is asked soonest after a trigger, and again at each of discoverAgain.
+// Triggers that go on, such as those of a controller that fights over a CRD, double
+// the distance up to latest.
+var discoverAgain = [...]time.Duration{200 * time.Millisecond, time.Second, 3 * time.Second}
+
+const (
+	soonest = 50 * time.Millisecond
+	latest  = 2 * time.Second
+)
 
 // Watcher counts what a cluster holds. It is safe for concurrent use.
 type Watcher struct {
@@ -81,6 +92,7 @@ type Watcher struct {
 	kick      chan struct{} // holds one: discovery should be asked
 
 	running map[string]*running // owned by Run
+	partial bool                // owned by Run: the last discovery lacked groups
 	feeds   sync.WaitGroup
 }
 
@@ -141,10 +153,12 @@ func (w *Watcher) Status() []counts.Status { return w.board.all() }
 func (w *Watcher) Settled() <-chan struct{} { return w.settled }
 
 // Run counts until ctx ends, and returns its cause when every goroutine that it
-// started has ended. It returns earlier only where the API server cannot be asked
+// started has ended and what it counted has left the counts, so that another
+// watcher may count it. It returns earlier only where the API server cannot be asked
 // at the start; later it waits for it to come back. It must be called once.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.http.CloseIdleConnections()
+	defer w.close(ctx)
 	defer w.feeds.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -152,31 +166,47 @@ func (w *Watcher) Run(ctx context.Context) error {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	w.feeds.Go(func() { w.observe(ctx) })
-	after := len(discoverAfter) // the next of discoverAfter to wait for
-	dueAt := time.Now().Add(w.idle())
-	due := time.NewTimer(time.Until(dueAt))
+	distance := soonest         // from a trigger to the discovery that it asks for
+	again := len(discoverAgain) // the next of discoverAgain to wait for
+	triggered := false          // since the last discovery
+	due := time.NewTimer(w.idle())
 	defer due.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-w.kick:
-			after = 0
-			if time.Until(dueAt) <= discoverAfter[0] {
-				continue // it is about to be asked; those that keep kicking must not put it off
+			if !triggered {
+				triggered, again = true, 0
+				due.Reset(distance)
 			}
 		case <-due.C:
 			if err := w.discover(ctx); err != nil && ctx.Err() == nil {
 				w.log.Warn("resources cannot be discovered, counting those that are known", "error", err)
 			}
-			after++
+			switch {
+			case triggered:
+				triggered, distance = false, min(distance*2, latest)
+				due.Reset(discoverAgain[0])
+			case again+1 < len(discoverAgain):
+				again++
+				due.Reset(discoverAgain[again])
+			default:
+				again, distance = len(discoverAgain), soonest
+				due.Reset(w.idle())
+			}
 		}
-		next := w.idle()
-		if after < len(discoverAfter) {
-			next = discoverAfter[after]
+	}
+}
+
+// close takes what was counted out of the counts.
+func (w *Watcher) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	for _, r := range w.running {
+		if r.source != nil {
+			_ = r.source.Close(ctx) // fails where the counter has ended too
 		}
-		dueAt = time.Now().Add(next)
-		due.Reset(next)
 	}
 }
 
@@ -191,7 +221,7 @@ func (w *Watcher) observe(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-settled:
-			if w.board.settled(settlePatience) {
+			if w.board.settled() {
 				settled = nil
 				settling.Stop()
 				close(w.settled)
@@ -210,6 +240,9 @@ func (w *Watcher) observe(ctx context.Context) {
 
 // idle is how long to wait for the next discovery when nothing changes.
 func (w *Watcher) idle() time.Duration {
+	if w.partial {
+		return jitter(discoverBlind)
+	}
 	for key := range triggers {
 		if r := w.running[key]; r == nil || !r.report.isReady() {
 			return jitter(discoverBlind)
@@ -226,6 +259,7 @@ func (w *Watcher) discover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.partial = len(found.failed) > 0
 	for key, r := range w.running {
 		if now, listed := found.countable[key]; listed && now.Namespaced == r.resource.Namespaced && now.Kind == r.resource.Kind {
 			continue
@@ -260,7 +294,7 @@ func (w *Watcher) discover(ctx context.Context) error {
 
 // stays says whether a resource that discovery does not list is to be read on: one
 // that is read for its events alone, one whose group could not be asked, and one
-// that is still served. While an API server starts, its discovery lacks the
+// that is counted and still served. While an API server starts, its discovery lacks the
 // custom resources for a moment; taking it at its word is what makes counts go to
 // 0 and come back (rancher/dashboard#16747).
 func (w *Watcher) stays(ctx context.Context, r *running, found discovered) bool {
@@ -271,7 +305,21 @@ func (w *Watcher) stays(ctx context.Context, r *running, found discovered) bool 
 	if _, failed := found.failed[r.resource.Group]; failed {
 		return true
 	}
-	return r.report.isCounted() && w.clients.reader(r.resource).served(ctx)
+	return r.report.isCounted() && w.served(ctx, r.resource)
+}
+
+// served asks the resource's own path, and where that is forbidden, which it also is
+// when there is no such resource, what its group and version have.
+func (w *Watcher) served(ctx context.Context, r counts.Resource) bool {
+	err := w.clients.reader(r).probe(ctx)
+	if !apierrors.IsForbidden(err) {
+		return !apierrors.IsNotFound(err)
+	}
+	list, err := w.discovery.ServerResourcesForGroupVersionWithContext(ctx, schema.GroupVersion{Group: r.Group, Version: r.Version}.String())
+	if err != nil {
+		return !apierrors.IsNotFound(err)
+	}
+	return slices.ContainsFunc(list.APIResources, func(a metav1.APIResource) bool { return a.Name == r.Name })
 }
 
 // begin sees to it that a resource is read, in the version that discovery says.
@@ -284,10 +332,18 @@ func (w *Watcher) begin(ctx context.Context, r counts.Resource) error {
 			return err
 		}
 		is = &running{source: source}
+	case is.source == nil: // a trigger that could not be counted before
+		source, err := w.counter.Source(ctx, r)
+		if err != nil {
+			return err
+		}
+		is.halt()
+		is = &running{source: source}
 	case is.resource.Version == r.Version:
 		return nil
 	default: // another version of the same objects: their count stays meanwhile
 		is.halt()
+		is.report.relisting(fmt.Errorf("it is now read as %s", r.Version))
 		if err := is.source.Redefine(ctx, r); err != nil {
 			return err
 		}
@@ -350,6 +406,12 @@ func (k kicker) Put(ctx context.Context, o counts.Object) error {
 func (k kicker) Remove(ctx context.Context, namespace, name string) error {
 	defer k.now()
 	return k.sink.Remove(ctx, namespace, name)
+}
+
+// End kicks too: a list finds what was deleted while nobody watched.
+func (k kicker) End(ctx context.Context) error {
+	defer k.now()
+	return k.sink.End(ctx)
 }
 
 func (k kicker) now() {

@@ -45,7 +45,7 @@ type Counter struct {
 	stats   stats
 
 	mu     sync.Mutex
-	open   map[string]bool // keys of resources that have a source
+	open   map[string]uint32 // the id of the source that a resource has, by key
 	lastID uint32
 }
 
@@ -65,7 +65,7 @@ func New(o Options) (*Counter, error) {
 		stopped: make(chan struct{}),
 		hasher:  newHasher(),
 		tally:   newTally(o.Epoch, o.Remember),
-		open:    make(map[string]bool),
+		open:    make(map[string]uint32),
 	}
 	c.latest.Store(c.tally.snapshot())
 	return c, nil

@@ -56,8 +56,8 @@ type Object struct {
 type Phase string
 
 // The phases of a resource. Only a Ready one has counts that follow the
-// cluster; a Failing one that had been ready keeps its last counts, which are
-// then stale since Status.Since.
+// cluster; one that had been ready keeps its last counts while it is listed anew
+// or fails, and they are then stale since Status.Since.
 const (
 	Syncing   Phase = "syncing"
 	Ready     Phase = "ready"

@@ -30,25 +30,30 @@ func (c *Counter) Source(ctx context.Context, r Resource) (*Source, error) {
 		return nil, fmt.Errorf("counts: resource %+v: Name and Kind are needed", r)
 	}
 	c.mu.Lock()
-	taken := c.open[r.Key()]
-	c.open[r.Key()] = true
+	_, taken := c.open[r.Key()]
 	c.lastID++
 	s := &Source{counter: c, id: c.lastID, resource: r}
+	if !taken {
+		c.open[r.Key()] = s.id
+	}
 	c.mu.Unlock()
 	if taken {
 		return nil, fmt.Errorf("counts: %s: %w", r.Key(), ErrTaken)
 	}
 	if err := s.send(ctx, event{op: opOpen, resource: &r}); err != nil {
-		c.release(r.Key())
+		s.release()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (c *Counter) release(key string) {
+func (s *Source) release() {
+	c, key := s.counter, s.resource.Key()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.open, key)
+	if c.open[key] == s.id { // and not that of a source opened since
+		delete(c.open, key)
+	}
 }
 
 // Begin starts a round.
@@ -94,7 +99,7 @@ func (s *Source) Redefine(ctx context.Context, r Resource) error {
 // returns once it has. Afterwards another source may be opened for it.
 func (s *Source) Close(ctx context.Context) error {
 	err := s.sendAndWait(ctx, event{op: opClose})
-	s.counter.release(s.resource.Key())
+	s.release()
 	return err
 }
 

@@ -21,15 +21,18 @@ type Update struct {
 // everything, as fast as it is received.
 type SubscribeOptions struct {
 	Selector Selector
-	// Pace is called before each update but the first, and may wait; a
-	// debounce.Pacer's Wait fits. An error ends the subscription.
+	// Pace is called before an update is built, but for the first, and may wait;
+	// a debounce.Pacer's Wait fits. An error ends the subscription. With it, an
+	// update that is not received is replaced by a newer one at that pace.
+	// Without, it stays on offer as it is, so that a subscriber that never
+	// receives costs nothing, and is followed by the newest once it is received.
 	Pace func(context.Context) error
 }
 
 // Subscribe returns a channel of updates: the first is the state as it is now,
-// and each further one the newest state there is when the receiver takes it.
-// States in between are skipped while the receiver is busy; the last one always
-// arrives. The channel is closed when ctx ends.
+// and each further one the newest there is when it is built. States in between are
+// skipped while the receiver is busy; the last one always arrives. The channel is
+// closed when ctx ends.
 func (c *Counter) Subscribe(ctx context.Context, o SubscribeOptions) <-chan Update {
 	updates := make(chan Update)
 	go func() {
@@ -52,9 +55,13 @@ func (s *subscriber) run(ctx context.Context) {
 	for {
 		now, newer := s.counter.Latest()
 		var out chan<- Update // nil while there is nothing to send
+		replace := newer
 		update, ok := s.update(now)
 		if ok {
 			out = s.updates
+			if s.options.Pace == nil {
+				replace = nil
+			}
 		} else {
 			s.since = now.seq
 		}
@@ -66,7 +73,7 @@ func (s *subscriber) run(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			}
-		case <-newer: // not taken yet: offer the newer state instead
+		case <-replace: // not taken yet: offer the newer state instead
 		case <-ctx.Done():
 			return
 		}

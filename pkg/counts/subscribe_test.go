@@ -2,6 +2,7 @@ package counts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -168,14 +169,63 @@ func TestSlowSubscriberGetsTheNewest(t *testing.T) {
 		must(t, s.Put(t.Context(), Object{Namespace: "a", Name: fmt.Sprint(i)}))
 	}
 	must(t, s.Sync(t.Context()))
-	for u := range updates {
-		if u.Counts["pods"].Summary.Count == 1000 {
-			return
+	// One was on offer since the first change; what follows it is the newest.
+	if u := <-updates; u.Counts["pods"].Summary.Count == 1000 {
+		return
+	}
+	if u := <-updates; u.Counts["pods"].Summary.Count != 1000 {
+		t.Fatalf("second update has %+v", u.Counts["pods"].Summary)
+	}
+}
+
+// TestPacedSubscriberIsOfferedTheNewest: with a pace, what is on offer is replaced
+// while it is not received, and it is the newest that is received in the end.
+func TestPacedSubscriberIsOfferedTheNewest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(Options{})
+		must(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		var parts sync.WaitGroup
+		parts.Go(func() { _ = c.Run(ctx) })
+		s := source(t, c, podResource)
+		updates := c.Subscribe(ctx, SubscribeOptions{Pace: func(ctx context.Context) error { return ctx.Err() }})
+		<-updates
+		for i := range 100 {
+			must(t, s.Put(t.Context(), Object{Namespace: "a", Name: fmt.Sprint(i)}))
+			must(t, s.Sync(t.Context()))
+			synctest.Wait()
 		}
-		// One that was on offer while the last came in may still be taken.
-		if u.Seq >= c.Snapshot().Seq() {
-			t.Fatalf("newest update has %+v", u.Counts["pods"])
+		if u := <-updates; u.Counts["pods"].Summary.Count != 100 {
+			t.Errorf("was offered %+v", u.Counts["pods"].Summary)
 		}
+		cancel()
+		parts.Wait()
+	})
+}
+
+// TestSourceThatWasClosedUnheardCountsNothing: a Close whose context is over frees
+// the resource all the same, and a second Close does not free that of a successor.
+func TestSourceThatWasClosedUnheardCountsNothing(t *testing.T) {
+	c := start(t)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	one := Object{Namespace: "a", Name: "x"}
+	for i := range 20 { // the closing may or may not be heard
+		first := source(t, c, podResource)
+		must(t, first.Put(t.Context(), one))
+		_ = first.Close(over)
+		second := source(t, c, podResource)
+		must(t, second.Put(t.Context(), one))
+		must(t, first.Put(t.Context(), Object{Namespace: "b", Name: "stranger"}))
+		_ = first.Close(t.Context())
+		if _, err := c.Source(t.Context(), podResource); !errors.Is(err, ErrTaken) {
+			t.Fatalf("%d: a second source beside an open one: %v", i, err)
+		}
+		must(t, second.Sync(t.Context()))
+		if got := c.Snapshot().Resource("pods").Total().Count(); got != 1 {
+			t.Fatalf("%d: one object counts %d", i, got)
+		}
+		must(t, second.Close(t.Context()))
 	}
 }
 

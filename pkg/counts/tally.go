@@ -101,6 +101,10 @@ func (t *tally) open(e event) {
 		l = newLedger()
 		t.ledgers[key] = l
 	}
+	if l.source != 0 { // its Close was not heard
+		delete(t.sources, l.source)
+		l.close()
+	}
 	l.open(*e.resource, e.source)
 	t.sources[e.source] = l
 }
@@ -184,5 +188,6 @@ func (t *tally) forget() {
 		}
 		n++
 	}
-	t.tombs = append(t.tombs[:0:0], t.tombs[n:]...)
+	clear(t.tombs[:n]) // lets go of their ledgers
+	t.tombs = t.tombs[n:]
 }

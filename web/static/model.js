@@ -35,7 +35,7 @@ function row(key, item, status) {
     ...numbers(item?.summary),
     namespaces: counted && item.namespaced ? Object.keys(item.namespaces ?? {}).length : null,
     phase,
-    stale: counted && (phase === 'failing' || phase === 'forbidden'),
+    stale: counted && status?.counted === true && phase !== 'ready',
     since: status?.since ? new Date(status.since) : null,
     read: status?.read ?? 0,
     why: [status?.reason, status?.message].filter(Boolean).join(': '),

@@ -88,6 +88,9 @@ func run(ctx context.Context, o options, config *rest.Config, version string, lo
 	}
 	kubernetes, err := connect(ctx, config)
 	if err != nil {
+		if ctx.Err() != nil {
+			err = nil // it was asked to end
+		}
 		return errors.Join(err, listener.Close())
 	}
 	log.Info("countd", "version", version, "cluster", config.Host, "kubernetes", kubernetes.GitVersion)
