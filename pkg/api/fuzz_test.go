@@ -151,8 +151,8 @@ func FuzzSteveMessages(f *testing.F) {
 		stream.followers.Wait()
 		for _, sub := range session.subscriptions {
 			answers := sub.update(s.options.Counter.Snapshot())
-			if len(answers) != 2 && !sub.over() {
-				t.Errorf("a subscription starts with %d messages", len(answers))
+			if len(answers) == 0 && !sub.over() {
+				t.Error("a subscription says nothing at first")
 			}
 			holdSteve(t, answers)
 		}

@@ -14,7 +14,8 @@ import (
 
 // steveCooling is the least time between two errors that end the same
 // subscription. The dashboard subscribes again at once after a resource.stop,
-// and would otherwise spin.
+// and would otherwise spin. Only a subscription that can stand, and was ended
+// once, stands again at once: the dashboard would be blind meanwhile.
 const steveCooling = 10 * time.Second
 
 // steveSession is the conversation of a stream in steve's family. It is owned by
@@ -86,12 +87,17 @@ func (s *steveSession) start(ctx context.Context, ask steveAsk) []frame {
 		return []frame{ask.failure(fmt.Sprintf("too many subscriptions, at most %d a connection", s.options.MaxSubscriptions))}
 	}
 	sub := newSteveSubscription(ask, s.ended)
+	if cooling {
+		sub.failures = last.failures
+	}
 	begin := s.settled
 	switch {
-	case cooling:
+	case cooling && (sub.fault != "" || sub.failures > 1):
 		begin = until(last.endedAt.Add(steveCooling))
 	case sub.fault != "":
 		begin = atOnce
+	default:
+		sub.told = true
 	}
 	interval := s.options.Debounce
 	if ask.debounce > 0 { // the dashboard would not understand a refusal
@@ -99,7 +105,12 @@ func (s *steveSession) start(ctx context.Context, ask steveAsk) []frame {
 	}
 	s.subscriptions[ask.subscription] = sub
 	sub.cancel = s.stream.follow(ctx, sub, interval, begin)
-	return nil
+	if !sub.told {
+		return nil
+	}
+	// At once, even while counts are gathered and the first change has to wait: a
+	// dashboard whose connection breaks asks again only for what was started.
+	return []frame{sub.frame(resourceStart, nil)}
 }
 
 // settled waits until the counts are complete: the dashboard would show kinds
@@ -141,9 +152,11 @@ type steveSubscription struct {
 	ended    *prometheus.CounterVec
 	cancel   func()
 
-	started bool
-	since   uint64 // the client knows what there was at this seq
-	endedAt time.Time
+	told     bool   // the client was told that it stands
+	started  bool   // it was told all there is
+	since    uint64 // the client knows what there was at this seq
+	failures int    // errors that ended it, none longer than steveCooling after the last
+	endedAt  time.Time
 }
 
 func newSteveSubscription(ask steveAsk, ended *prometheus.CounterVec) *steveSubscription {
@@ -175,36 +188,51 @@ func (s *steveSubscription) end(reason string) {
 func (s *steveSubscription) fail(reason, text string) []frame {
 	s.cancel()
 	s.end(reason)
+	s.failures++
 	return []frame{s.failure(text), s.frame(resourceStop, nil)}
 }
 
-// update returns the start with a whole change, or a change of the kinds that
-// changed, each as a whole.
-func (s *steveSubscription) update(now *counts.Snapshot) []frame {
+// update returns a whole change first, and then changes of the kinds that changed,
+// each as a whole. The first has the kinds that are gone too, as far as they are
+// remembered: the client may know them from before, and never forgets one.
+func (s *steveSubscription) update(now *counts.Snapshot) (frames []frame) {
 	switch {
 	case s.over(): // its last signal crossed its end
 		return nil
 	case s.fault != "":
 		return s.fail("not-found", s.fault)
-	case !s.started:
-		s.started, s.since = true, now.Seq()
-		count := newSteveCount()
-		for c := range now.Select(s.selector).Resources() {
-			count.add(c)
-		}
-		return []frame{s.frame(resourceStart, nil), s.change(count)}
-	case !now.Reaches(now.Epoch(), s.since):
+	case s.started && !now.Reaches(now.Epoch(), s.since):
 		return s.fail("too-old", "too old: more has changed than is remembered")
 	}
-	count := newSteveCount()
-	for c := range now.Select(s.selector).Changed(s.since) {
+	if !s.told {
+		s.told = true
+		frames = append(frames, s.frame(resourceStart, nil))
+	}
+	count := changedSince(now.Select(s.selector), s.since)
+	if len(count.Counts) > 0 || !s.started {
+		frames = append(frames, s.change(count))
+	}
+	s.started, s.since = true, now.Seq()
+	return frames
+}
+
+// changedSince are the counts of the kinds that changed, whole. Two resources may
+// be of one kind, for instance while one takes the other's place: that one is gone
+// says nothing of a kind that another still serves.
+func changedSince(part *counts.Snapshot, since uint64) steveCount {
+	count, gone := newSteveCount(), false
+	for c := range part.Changed(since) {
 		count.add(c)
+		gone = gone || c.Gone()
 	}
-	s.since = now.Seq()
-	if len(count.Counts) == 0 {
-		return nil
+	if gone {
+		for c := range part.Resources() {
+			if _, told := count.Counts[c.Resource().SchemaID()]; told {
+				count.add(c)
+			}
+		}
 	}
-	return []frame{s.change(count)}
+	return count
 }
 
 func (s *steveSubscription) change(count steveCount) frame {

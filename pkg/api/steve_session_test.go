@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -163,11 +164,87 @@ func TestSteveRule4TooOld(t *testing.T) {
 			t.Errorf("error is %q", text)
 		}
 		s.say(askCount)
-		same(t, "at once", heard.take())
-		pass(steveCooling - time.Nanosecond)
-		same(t, "before ten seconds", heard.take())
-		pass(time.Nanosecond)
-		same(t, "after ten seconds", names(t, heard.take()), resourceStart, resourceChange)
+		same(t, "again", names(t, heard.take()), resourceStart, resourceChange)
+	})
+}
+
+// TestSteveSecondErrorInARowHasToWait: ended once, a subscription stands again at
+// once; ended twice within ten seconds, it waits for them to pass.
+func TestSteveSecondErrorInARowHasToWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		stream := f.server.stream(nil, f.server.instruments.meter(familySteve, "websocket"))
+		session := f.server.newSteveSession()
+		session.open(ctx, stream)
+		ask := func(want ...string) {
+			t.Helper()
+			answers, err := session.hear(ctx, []byte(askCount))
+			must(t, err)
+			var got []string
+			for _, a := range answers {
+				got = append(got, string(a.data))
+			}
+			same(t, "answer", names(t, got), want...)
+		}
+		fail := func() {
+			for _, sub := range session.subscriptions {
+				sub.fail("too-old", "too old")
+			}
+		}
+		ask(resourceStart)
+		fail()
+		ask(resourceStart)
+		fail()
+		ask()
+		pass(steveCooling)
+		sub := <-stream.ready
+		var got []string
+		for _, a := range sub.update(f.counter.Snapshot()) {
+			got = append(got, string(a.data))
+		}
+		same(t, "after ten seconds", names(t, got), resourceStart, resourceChange)
+		cancel()
+		stream.followers.Wait()
+	})
+}
+
+// TestSteveKindThatAnotherResourceServesIsNotGone: a resource takes the place of
+// another of the same kind. When the first goes, the kind does not.
+func TestSteveKindThatAnotherResourceServesIsNotGone(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fixture, _ *source) {
+		old := f.source(widgets)
+		s := f.dial("/v1/subscribe")
+		heard := s.listen()
+		s.say(askCount)
+		heard.take()
+		successor := widgets
+		successor.Name = "awidgets" // before the old one, in the order of their keys
+		w := f.source(successor)
+		w.put("a", "x")
+		old.close()
+		pass(time.Second)
+		came := heard.take()
+		if last := came[len(came)-1]; !strings.Contains(last, `"example.com.widget":{"summary":{"count":1}`) {
+			t.Errorf("last change is %s", last)
+		}
+	})
+}
+
+// TestSteveFirstChangeNamesKindsThatAreGone: a dashboard that was away while a kind
+// went still shows it, and never forgets one by itself.
+func TestSteveFirstChangeNamesKindsThatAreGone(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fixture, _ *source) {
+		w := f.source(widgets)
+		w.put("a", "x")
+		w.close()
+		s := f.dial("/v1/subscribe")
+		heard := s.listen()
+		s.say(askCount)
+		came := heard.take()
+		if last := came[len(came)-1]; !strings.Contains(last, `"example.com.widget":{"summary":{},"namespaces":{}}`) {
+			t.Errorf("first change is %s", last)
+		}
 	})
 }
 
@@ -257,9 +334,10 @@ func TestSteveRule9OtherTypesHaveNoSchema(t *testing.T) {
 	})
 }
 
-// TestSteveRule10StartWaitsForTheCounts is C29 too: one kind that never syncs
-// keeps nobody from the others.
-func TestSteveRule10StartWaitsForTheCounts(t *testing.T) {
+// TestSteveRule10FirstChangeWaitsForTheCounts is C29 too: one kind that never syncs
+// keeps nobody from the others. The start does not wait: a dashboard whose
+// connection breaks before it would never ask again.
+func TestSteveRule10FirstChangeWaitsForTheCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newUnsettled(t, counts.Options{})
 		p := f.source(pods)
@@ -268,7 +346,7 @@ func TestSteveRule10StartWaitsForTheCounts(t *testing.T) {
 		heard, heardOther := s.listen(), other.listen()
 		s.say(askCount)
 		pass(time.Second)
-		same(t, "before", heard.take())
+		same(t, "before", names(t, heard.take()), resourceStart)
 		before := time.Now()
 		if _, got := f.get("/v1/counts"); !strings.Contains(got, `"pod":{"summary":{"count":1}`) {
 			t.Errorf("/v1/counts is %s", got)
@@ -279,12 +357,12 @@ func TestSteveRule10StartWaitsForTheCounts(t *testing.T) {
 		pass(29*time.Second - 1)
 		same(t, "until 30 s", names(t, heard.take()), "ping")
 		pass(1)
-		same(t, "then with what there is", names(t, heard.take()), resourceStart, resourceChange)
+		same(t, "then with what there is", names(t, heard.take()), resourceChange)
 		heardOther.take()
 		other.say(askCount)
-		same(t, "other before", heardOther.take())
+		same(t, "other before", names(t, heardOther.take()), resourceStart)
 		f.settle()
-		same(t, "other after", names(t, heardOther.take()), resourceStart, resourceChange)
+		same(t, "other after", names(t, heardOther.take()), resourceChange)
 	})
 }
 
