@@ -6,13 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
@@ -61,12 +57,6 @@ const (
 	settlePatience = 30 * time.Second
 )
 
-// triggers are the resources whose changes change what discovery says.
-var triggers = map[string]counts.Resource{
-	"customresourcedefinitions.apiextensions.k8s.io": {Group: "apiextensions.k8s.io", Version: "v1", Name: "customresourcedefinitions", Kind: "CustomResourceDefinition"},
-	"apiservices.apiregistration.k8s.io":             {Group: "apiregistration.k8s.io", Version: "v1", Name: "apiservices", Kind: "APIService"},
-}
-
 // Discovery follows a CRD within milliseconds or, when its controllers are busy,
 // seconds: it is asked soonest after a trigger, and again at each of discoverAgain.
 // Triggers that go on, such as those of a controller that fights over a CRD, double
@@ -94,15 +84,6 @@ type Watcher struct {
 	running map[string]*running // owned by Run
 	partial bool                // owned by Run: the last discovery lacked groups
 	feeds   sync.WaitGroup
-}
-
-// running is a resource that is being read.
-type running struct {
-	resource counts.Resource
-	source   *counts.Source // nil for a trigger that is not counted
-	report   *report
-	stop     context.CancelFunc
-	done     chan struct{}
 }
 
 // New returns a watcher that counts once [Watcher.Run] is called.
@@ -249,174 +230,4 @@ func (w *Watcher) idle() time.Duration {
 		}
 	}
 	return jitter(discoverIdle)
-}
-
-// discover asks what there is to count and starts and stops feeds accordingly.
-func (w *Watcher) discover(ctx context.Context) error {
-	asking, cancel := context.WithTimeout(ctx, discoverTimeout)
-	defer cancel()
-	found, err := discover(asking, w.discovery, w.filter)
-	if err != nil {
-		return err
-	}
-	w.partial = len(found.failed) > 0
-	for key, r := range w.running {
-		if now, listed := found.countable[key]; listed && now.Namespaced == r.resource.Namespaced && now.Kind == r.resource.Kind {
-			continue
-		} else if !listed && w.stays(asking, r, found) {
-			continue
-		}
-		if err := w.end(ctx, r); err != nil {
-			return err
-		}
-	}
-	fixed := found.excluded
-	for _, r := range inOrder(found.countable) {
-		err := w.begin(ctx, r)
-		if errors.Is(err, counts.ErrTaken) {
-			fixed[r.Key()] = counts.Status{Resource: r, Phase: counts.Excluded, Reason: "OtherSource", Message: "counted from another source"}
-		} else if err != nil {
-			return err
-		}
-	}
-	for group, cause := range found.failed {
-		fixed[counts.Resource{Group: group, Name: wholeGroup}.Key()] = undiscovered(group, cause)
-	}
-	w.board.set(fixed)
-	for key, r := range triggers {
-		if w.running[key] == nil {
-			apart := newBoard(slog.New(slog.DiscardHandler)) // not counted, so not on the board
-			w.start(ctx, &running{resource: r, report: apart.report(r)}, uncounted{})
-		}
-	}
-	return nil
-}
-
-// stays says whether a resource that discovery does not list is to be read on: one
-// that is read for its events alone, one whose group could not be asked, and one
-// that is counted and still served. While an API server starts, its discovery lacks the
-// custom resources for a moment; taking it at its word is what makes counts go to
-// 0 and come back (rancher/dashboard#16747).
-func (w *Watcher) stays(ctx context.Context, r *running, found discovered) bool {
-	key := r.resource.Key()
-	if _, excluded := found.excluded[key]; excluded {
-		return r.source == nil
-	}
-	if _, failed := found.failed[r.resource.Group]; failed {
-		return true
-	}
-	return r.report.isCounted() && w.served(ctx, r.resource)
-}
-
-// served asks the resource's own path, and where that is forbidden, which it also is
-// when there is no such resource, what its group and version have.
-func (w *Watcher) served(ctx context.Context, r counts.Resource) bool {
-	err := w.clients.reader(r).probe(ctx)
-	if !apierrors.IsForbidden(err) {
-		return !apierrors.IsNotFound(err)
-	}
-	list, err := w.discovery.ServerResourcesForGroupVersionWithContext(ctx, schema.GroupVersion{Group: r.Group, Version: r.Version}.String())
-	if err != nil {
-		return !apierrors.IsNotFound(err)
-	}
-	return slices.ContainsFunc(list.APIResources, func(a metav1.APIResource) bool { return a.Name == r.Name })
-}
-
-// begin sees to it that a resource is read, in the version that discovery says.
-func (w *Watcher) begin(ctx context.Context, r counts.Resource) error {
-	is := w.running[r.Key()]
-	switch {
-	case is == nil:
-		source, err := w.counter.Source(ctx, r)
-		if err != nil {
-			return err
-		}
-		is = &running{source: source}
-	case is.source == nil: // a trigger that could not be counted before
-		source, err := w.counter.Source(ctx, r)
-		if err != nil {
-			return err
-		}
-		is.halt()
-		is = &running{source: source}
-	case is.resource.Version == r.Version:
-		return nil
-	default: // another version of the same objects: their count stays meanwhile
-		is.halt()
-		is.report.relisting(fmt.Errorf("it is now read as %s", r.Version))
-		if err := is.source.Redefine(ctx, r); err != nil {
-			return err
-		}
-	}
-	is.resource, is.report = r, w.board.report(r)
-	w.start(ctx, is, is.source)
-	return nil
-}
-
-func (w *Watcher) start(ctx context.Context, is *running, to sink) {
-	key := is.resource.Key()
-	if _, ok := triggers[key]; ok {
-		to = kicker{sink: to, kick: w.kick}
-	}
-	ctx, is.stop = context.WithCancel(ctx)
-	is.done = make(chan struct{})
-	w.running[key] = is
-	var f feed = newWatchFeed(w.clients.reader(is.resource), to, is.report, w.turns)
-	w.feeds.Go(func() {
-		defer close(is.done)
-		f.run(ctx)
-	})
-}
-
-// end stops reading a resource and takes it out of the counts.
-func (w *Watcher) end(ctx context.Context, r *running) error {
-	r.halt()
-	delete(w.running, r.resource.Key())
-	if r.source == nil {
-		return nil
-	}
-	r.report.remove()
-	return r.source.Close(ctx)
-}
-
-func (r *running) halt() {
-	r.stop()
-	<-r.done
-}
-
-// uncounted is the sink of a resource that is read for its events alone.
-type uncounted struct{}
-
-func (uncounted) Begin(context.Context) error                  { return nil }
-func (uncounted) Put(context.Context, counts.Object) error     { return nil }
-func (uncounted) Remove(context.Context, string, string) error { return nil }
-func (uncounted) End(context.Context) error                    { return nil }
-
-// kicker asks for discovery whenever something happens to the objects of a sink.
-type kicker struct {
-	sink
-	kick chan<- struct{}
-}
-
-func (k kicker) Put(ctx context.Context, o counts.Object) error {
-	defer k.now()
-	return k.sink.Put(ctx, o)
-}
-
-func (k kicker) Remove(ctx context.Context, namespace, name string) error {
-	defer k.now()
-	return k.sink.Remove(ctx, namespace, name)
-}
-
-// End kicks too: a list finds what was deleted while nobody watched.
-func (k kicker) End(ctx context.Context) error {
-	defer k.now()
-	return k.sink.End(ctx)
-}
-
-func (k kicker) now() {
-	select {
-	case k.kick <- struct{}{}:
-	default: // it has been asked for already
-	}
 }
