@@ -230,8 +230,8 @@ func (s *subscriber) await(what string, wanted func(view) bool) {
 
 // waitFor is await for other goroutines than the test's.
 func (s *subscriber) waitFor(what string, wanted func(view) bool) error {
-	_ = s.conn.SetReadDeadline(time.Now().Add(patience))
 	for !wanted(s.view) {
+		_ = s.conn.SetReadDeadline(time.Now().Add(patience)) // for as long as something comes
 		if err := s.next(); err != nil {
 			var last strings.Builder
 			_ = json.NewEncoder(&last).Encode(s.view)
