@@ -70,6 +70,7 @@ function repaint() {
   planned = true;
   setTimeout(() => requestAnimationFrame(() => {
     planned = false;
+    if (document.hidden) return; // it was hidden meanwhile
     painted = Date.now();
     paint();
   }), Math.max(0, painted + PAINT_EVERY - Date.now()));
