@@ -85,14 +85,14 @@ type watchFeed struct {
 	report *report
 	turns  turns
 
-	rv       string // where the watch goes on
-	synced   bool   // a round has ended, and rv is good
-	pages    bool   // the streaming list does not work here, since
-	since    time.Time
-	cuts     int  // streaming lists cut short or refused in a row
-	stuck    int  // refusals in a row to go on at rv that are no 410
-	good     bool // the last attempt had a watch that lived for goodWatch
-	pageSize int64
+	rv         string    // where the watch goes on
+	synced     bool      // a round has ended, and rv is good
+	pages      bool      // the streaming list does not work here
+	pagesSince time.Time // when that was found out
+	cuts       int       // streaming lists cut short or refused in a row
+	stuck      int       // refusals in a row to go on at rv that are no 410
+	good       bool      // the last attempt had a watch that lived for goodWatch
+	pageSize   int64     // objects a page
 }
 
 func newWatchFeed(r *reader, s sink, status *report, t turns) *watchFeed {
@@ -167,7 +167,7 @@ func (f *watchFeed) failed(err error, pause time.Duration) time.Duration {
 // relist makes the next attempt a round.
 func (f *watchFeed) relist(why error) {
 	f.synced, f.stuck = false, 0
-	if f.pages && time.Since(f.since) >= pagesLast {
+	if f.pages && time.Since(f.pagesSince) >= pagesLast {
 		f.pages, f.cuts = false, 0
 		f.report.note("")
 	}
@@ -175,7 +175,7 @@ func (f *watchFeed) relist(why error) {
 }
 
 func (f *watchFeed) usePages(why string) {
-	f.pages, f.since = true, time.Now()
+	f.pages, f.pagesSince = true, time.Now()
 	f.report.note(why)
 }
 

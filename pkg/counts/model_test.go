@@ -225,19 +225,25 @@ func checkInvariants(t *rapid.T, counts map[string]ItemCount) {
 	}
 }
 
+// driven is a machine after random steps, with what it published on the way.
+func driven(t *rapid.T) *machine {
+	m := newMachine(rapid.SampledFrom([]int{1, 4, 1000}).Draw(t, "remember"))
+	for range rapid.IntRange(1, 120).Draw(t, "steps") {
+		m.step(t)
+		if rapid.IntRange(0, 2).Draw(t, "publish") == 0 {
+			m.publish(t)
+		}
+	}
+	m.publish(t)
+	return m
+}
+
 // TestTallyIsARecount is part 1 of the oracle: after any order of events, a
 // snapshot is what a recount of all objects gives, and no snapshot that was
 // handed out earlier has changed.
 func TestTallyIsARecount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := newMachine(rapid.SampledFrom([]int{1, 4, 1000}).Draw(t, "remember"))
-		for range rapid.IntRange(1, 120).Draw(t, "steps") {
-			m.step(t)
-			if rapid.IntRange(0, 2).Draw(t, "publish") == 0 {
-				m.publish(t)
-			}
-		}
-		m.publish(t)
+		m := driven(t)
 		for _, k := range m.kept {
 			if got := string(k.snapshot.AppendJSON(nil)); got != k.json {
 				t.Fatalf("snapshot %d changed after it was handed out:\nwas %s\nis  %s", k.seq, k.json, got)
@@ -251,14 +257,7 @@ func TestTallyIsARecount(t *testing.T) {
 // rebuilds the later one; and so do the differences chained.
 func TestDiffRebuilds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := newMachine(rapid.SampledFrom([]int{1, 4, 1000}).Draw(t, "remember"))
-		for range rapid.IntRange(1, 120).Draw(t, "steps") {
-			m.step(t)
-			if rapid.IntRange(0, 2).Draw(t, "publish") == 0 {
-				m.publish(t)
-			}
-		}
-		m.publish(t)
+		m := driven(t)
 		selectors := []Selector{{}, {Resources: []string{"pods", "nodes"}}, {Namespaces: []string{"a", "c", "never"}}, {Resources: []string{"deployments.apps"}, Namespaces: []string{"b"}}}
 		sel := rapid.SampledFrom(selectors).Draw(t, "selector")
 		reached := 0
