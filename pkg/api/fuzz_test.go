@@ -99,7 +99,7 @@ func FuzzQuery(f *testing.F) {
 func FuzzQuestion(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"resources":["pods"],"namespaces":["a"],"debounceMs":100,"epoch":"k3x9","since":1}`, `{"since":1}`, `{"resources":[]}`,
-		`{"resources":[null]}`, `null`, `[]`, `{}{}`, `{"debounceMs":1e99}`, `{"since":-1,"epoch":""}`, `{"x":1}`, "{\"epoch\":\"\xff\"}",
+		`{"resources":[null]}`, `{"namespaces":[""]}`, `null`, `[]`, `{}{}`, `{"debounceMs":1e99}`, `{"since":-1,"epoch":""}`, `{"x":1}`, "{\"epoch\":\"\xff\"}",
 	} {
 		f.Add([]byte(seed))
 	}

@@ -160,7 +160,7 @@ func checkNames(parameter string, names []string) error {
 		return badRequest("%s names none: leave it out to get all", parameter)
 	}
 	for _, name := range names {
-		if len(name) > maxName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" {
+		if name == "" || len(name) > maxName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" {
 			return badRequest("%s has %.80q, which is not a name: want lower-case letters, digits, '-' and '.', at most %d", parameter, name, maxName)
 		}
 	}
