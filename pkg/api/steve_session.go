@@ -221,7 +221,7 @@ func (s *steveSubscription) update(now *counts.Snapshot) (frames []frame) {
 // says nothing of a kind that another still serves.
 func changedSince(part *counts.Snapshot, since uint64) steveCount {
 	count, gone := newSteveCount(), false
-	for c := range part.Changed(since) {
+	for c := range part.Changed(since, counts.Steve) {
 		count.add(c)
 		gone = gone || c.Gone()
 	}

@@ -21,7 +21,7 @@ func BenchmarkFold(b *testing.B) {
 				if k/1000%2 == 0 {
 					state = State{Word: "failed", Error: true}
 				}
-				t.apply(event{op: opPut, source: source, key: hash.key(namespace, "x"), namespace: namespace, state: state})
+				t.apply(event{op: opPut, source: source, key: hash.key(namespace, "x"), namespace: namespace, word: state.Word, flags: flagsOf(Object{State: state})})
 				if n++; n%100 == 0 {
 					t.publish()
 				}
@@ -60,7 +60,7 @@ func BenchmarkBytesPerObject(b *testing.B) {
 		t.apply(event{op: opOpen, source: 1, resource: &podResource})
 		for i := range objects {
 			namespace := fmt.Sprintf("namespace-%03d", i%namespaces)
-			t.apply(event{op: opPut, source: 1, key: hash.key(namespace, fmt.Sprint(i)), namespace: namespace, state: State{Word: words[i%len(words)]}})
+			t.apply(event{op: opPut, source: 1, key: hash.key(namespace, fmt.Sprint(i)), namespace: namespace, word: State{Word: words[i%len(words)]}.Word, flags: flagsOf(Object{State: State{Word: words[i%len(words)]}})})
 		}
 		t.apply(event{op: opEnd, source: 1})
 		snapshot := t.publish()

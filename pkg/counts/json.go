@@ -27,7 +27,7 @@ func (s *Snapshot) AppendJSON(b []byte) []byte {
 func (s *Snapshot) AppendPatch(b []byte, since uint64) (patch []byte, changed bool) {
 	w := writer{b: b}
 	w.open()
-	for c := range s.Changed(since) {
+	for c := range s.Changed(since, Own) {
 		changed = true
 		w.key(c.key)
 		if c.gone {
@@ -52,7 +52,7 @@ func (c *Counted) write(w *writer, since uint64) {
 		w.key("namespaced")
 		w.bool(c.resource.Namespaced)
 	}
-	if defined || c.total.seq > since {
+	if defined || c.total.stamps[Own] > since {
 		w.key("summary")
 		c.total.write(w, since)
 	}
@@ -81,7 +81,7 @@ func (c *Counted) writeNamespaces(w *writer, since uint64, always bool) {
 	c.namespaces.Scan(func(namespace string, n *Numbers) bool {
 		gone := n.Count() == 0
 		switch {
-		case n.seq <= since || (gone && since == 0):
+		case n.stamps[Own] <= since || (gone && since == 0):
 		case gone:
 			begin()
 			w.key(namespace)
@@ -107,7 +107,7 @@ func (n *Numbers) write(w *writer, since uint64) {
 		case c.id >= cellWords:
 			words += int(c.n)
 			changed = changed || c.seq > since
-		case c.id != cellBoth:
+		case !steves(c.id):
 			n.writeCell(w, since, c)
 		}
 	}

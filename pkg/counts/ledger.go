@@ -31,19 +31,22 @@ type ledger struct {
 	byName   map[string]uint32
 	dirty    []uint32 // slots that may differ from what was published
 
-	mark    record // the mark of the current round
-	holding bool   // a round is under way: publish nothing
-	cut     bool   // the last round did not end
+	whole round
+	parts map[string]*round // by namespace; nil where the resource is read as a whole
 
 	rescoped bool // it came back with another scope
 
 	counted    *Counted // last published; nil before the first
-	namespaces btree.Map[string, *Numbers]
+	namespaces *btree.Map[string, *Numbers]
 	touched    bool // in the tally's list of dirty ledgers
 }
 
 func newLedger() *ledger {
-	return &ledger{slots: make([]slot, 1), byName: make(map[string]uint32)}
+	return &ledger{
+		slots:      make([]slot, 1),
+		byName:     make(map[string]uint32),
+		namespaces: btree.NewMap[string, *Numbers](degree),
+	}
 }
 
 // open starts to count a resource for a source. Nothing is published before the
@@ -52,45 +55,21 @@ func (l *ledger) open(r Resource, source uint32) {
 	l.rescoped = l.rescoped || (l.counted != nil && l.resource.Namespaced != r.Namespaced)
 	l.resource, l.source = r, source
 	l.records = make(map[key]record)
-	l.holding, l.cut = true, false
+	l.whole = round{holding: true}
+	l.parts = nil
 }
 
-// begin starts a round: what it does not put until end is swept.
-func (l *ledger) begin() {
-	if l.cut {
-		// Some records have this round's mark from the one that was cut
-		// short, and two values of the mark cannot tell three rounds apart.
-		for k, r := range l.records {
-			l.records[k] = r&^recordMark | l.mark
-		}
-	}
-	l.mark ^= recordMark
-	l.holding, l.cut = true, true
-}
-
-// end ends a round: objects that were not put in it are gone.
-func (l *ledger) end() {
-	if l.cut {
-		for k, r := range l.records {
-			if r&recordMark != l.mark {
-				l.subtract(r)
-				delete(l.records, k)
-			}
-		}
-	}
-	l.holding, l.cut = false, false
-}
-
-func (l *ledger) put(k key, namespace string, s State) {
+func (l *ledger) put(e event) {
+	namespace := e.namespace
 	if !l.resource.Namespaced {
 		namespace = ""
 	}
-	old, had := l.records[k]
-	r := newRecord(l.slot(namespace), l.words.id(s.Word), s) | l.mark
+	old, had := l.records[e.key]
+	r := newRecord(l.slot(namespace), l.words.id(e.word), e.flags) | l.markOf(namespace)
 	if had && old == r {
 		return
 	}
-	l.records[k] = r
+	l.records[e.key] = r
 	if had && old&^recordMark == r&^recordMark {
 		return
 	}
@@ -118,7 +97,7 @@ func (l *ledger) close() {
 		}
 	}
 	l.records, l.source = nil, 0
-	l.holding, l.cut = false, false
+	l.whole, l.parts = round{}, nil
 }
 
 func (l *ledger) add(r record)      { l.count(r, 1) }
@@ -175,18 +154,30 @@ func (l *ledger) slot(namespace string) uint32 {
 // the namespaces that became empty. It reports whether anything that a reader
 // can see changed.
 func (l *ledger) publish(seq uint64) (emptied []string, changed bool) {
-	for _, i := range l.dirty {
+	var touched stamps
+	held := l.held()
+	dirty := l.dirty
+	l.dirty = l.dirty[:0] // whose array dirty still reads, ahead of what is appended
+	for _, i := range dirty {
 		s := &l.slots[i]
+		if held[i] {
+			l.dirty = append(l.dirty, i)
+			continue
+		}
 		s.dirty = false
-		next := s.published.restamp(s.now, l.words.words, seq)
+		now := s.now
+		if i == total {
+			now = l.withhold(now, held)
+		}
+		next := s.published.restamp(now, l.words.words, seq)
 		if next != s.published && (len(next.cells) > 0 || i == total) {
-			s.published, changed = next, true
+			s.published, changed, touched = next, true, touched.newest(next.stamps)
 			if i != total {
 				l.namespaces.Set(s.namespace, next)
 			}
 		}
 		if i != total && (len(s.now) == 0 || s.now[cellCount] == 0) {
-			if s.published != nil && s.published.seq == seq {
+			if s.published != nil && s.published.stamps.any() == seq {
 				emptied = append(emptied, s.namespace)
 			}
 			delete(l.byName, s.namespace)
@@ -194,7 +185,6 @@ func (l *ledger) publish(seq uint64) (emptied []string, changed bool) {
 			l.free = append(l.free, i)
 		}
 	}
-	l.dirty = l.dirty[:0]
 	gone := l.source == 0
 	defined := seq
 	if last := l.counted; last != nil && last.gone == gone && (gone || last.resource == l.resource) {
@@ -204,12 +194,12 @@ func (l *ledger) publish(seq uint64) (emptied []string, changed bool) {
 		defined = last.defined
 	}
 	if l.slots[total].published == nil {
-		l.slots[total].published = &Numbers{seq: seq}
+		l.slots[total].published = &Numbers{stamps: stamps{seq, seq}}
 	}
-	l.counted = &Counted{
+	next := &Counted{
 		resource:   l.resource,
 		key:        l.resource.Key(),
-		seq:        seq,
+		stamps:     stamps{seq, seq},
 		defined:    defined,
 		gone:       gone,
 		rescoped:   l.rescoped,
@@ -217,6 +207,10 @@ func (l *ledger) publish(seq uint64) (emptied []string, changed bool) {
 		total:      l.slots[total].published,
 		namespaces: l.namespaces.Copy(),
 	}
+	if defined != seq {
+		next.stamps = l.counted.stamps.newest(touched)
+	}
+	l.counted = next
 	return emptied, true
 }
 
@@ -224,7 +218,7 @@ func (l *ledger) publish(seq uint64) (emptied []string, changed bool) {
 // was there to drop.
 func (l *ledger) forget(namespace string, seq uint64) bool {
 	n, ok := l.namespaces.Get(namespace)
-	if !ok || n.seq != seq || n.Count() != 0 {
+	if !ok || n.stamps.any() != seq || n.Count() != 0 {
 		return false
 	}
 	l.namespaces.Delete(namespace)

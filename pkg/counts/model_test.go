@@ -20,31 +20,79 @@ type model struct {
 type modelResource struct {
 	resource Resource
 	source   uint32
-	objects  map[[2]string]State
-	round    map[[2]string]State // what the round under way has put; nil outside
-	visible  map[[2]string]State // what readers may see: objects as of no round
-	seen     bool                // a round has ended
+	parts    bool // it is read namespace by namespace
+	seen     bool // a round has ended
+	read     map[string]*modelRound
 }
 
-func (m *model) count() map[string]ItemCount {
-	out := make(map[string]ItemCount)
+// modelRound is what is read of a resource, or of one namespace of it.
+type modelRound struct {
+	objects objects
+	round   objects // what the round under way has put; nil outside
+	visible objects // what readers may see: objects as of no round
+}
+
+// objects are states in both readings by namespace and name.
+type objects map[[2]string]both
+
+type both [readings]State
+
+// at returns the round that has a namespace.
+func (r *modelResource) at(namespace string) *modelRound {
+	if !r.parts {
+		namespace = ""
+	}
+	if r.read[namespace] == nil {
+		r.read[namespace] = &modelRound{objects: make(objects), visible: make(objects)}
+	}
+	return r.read[namespace]
+}
+
+func (r *modelResource) visible() objects {
+	all := make(objects)
+	for _, round := range r.read {
+		maps.Copy(all, round.visible)
+	}
+	return all
+}
+
+// see makes visible what is.
+func (r *modelResource) see() {
+	for _, round := range r.read {
+		if round.round == nil && r.seen {
+			round.visible = maps.Clone(round.objects)
+		}
+	}
+}
+
+// counted is a count in both readings.
+type counted [readings]ItemCount
+
+func (m *model) count() map[string]counted {
+	out := make(map[string]counted)
 	for key, r := range m.resources {
 		if r.seen {
-			out[key] = recount(r.resource, r.visible)
+			out[key] = recount(r.resource, r.visible())
 		}
 	}
 	return out
 }
 
-func recount(r Resource, objects map[[2]string]State) ItemCount {
-	var item ItemCount
-	for name, state := range objects {
-		item.Summary = addTo(item.Summary, state)
-		if r.Namespaced {
-			if item.Namespaces == nil {
-				item.Namespaces = make(map[string]Summary)
+func recount(r Resource, of objects) (item counted) {
+	for name, states := range of {
+		for reading, state := range states {
+			add := addTo
+			if Reading(reading) == Steve {
+				add = addToSteve
 			}
-			item.Namespaces[name[0]] = addTo(item.Namespaces[name[0]], state)
+			i := &item[reading]
+			i.Summary = add(i.Summary, state)
+			if r.Namespaced {
+				if i.Namespaces == nil {
+					i.Namespaces = make(map[string]Summary)
+				}
+				i.Namespaces[name[0]] = add(i.Namespaces[name[0]], state)
+			}
 		}
 	}
 	return item
@@ -67,6 +115,19 @@ func addTo(s Summary, state State) Summary {
 	return s
 }
 
+// addToSteve counts as steve does, which has two words of its own.
+func addToSteve(s Summary, state State) Summary {
+	switch {
+	case state.Error:
+		state.Word = "error"
+	case state.Transitioning:
+		state.Word = "in-progress"
+	default:
+		state.Word = ""
+	}
+	return addTo(s, state)
+}
+
 // plain returns a snapshot as plain values, made by walking what it shows.
 func plain(s *Snapshot) map[string]ItemCount {
 	out := make(map[string]ItemCount)
@@ -76,10 +137,20 @@ func plain(s *Snapshot) map[string]ItemCount {
 	return out
 }
 
+// inBoth is plain in both readings.
+func inBoth(s *Snapshot) map[string]counted {
+	out := make(map[string]counted)
+	for c := range s.Resources() {
+		out[c.Key()] = counted{c.ItemCount(), c.SteveItemCount()}
+	}
+	return out
+}
+
 // kept is a snapshot with the bytes that it had when it was made.
 type kept struct {
 	snapshot *Snapshot
 	json     string
+	plain    map[string]counted
 	seq      uint64
 }
 
@@ -107,7 +178,7 @@ var (
 
 func newMachine(remember int) *machine {
 	m := &machine{tally: newTally("test", remember), model: model{resources: make(map[string]*modelResource)}, hash: newHasher()}
-	m.kept = []kept{{m.tally.snapshot(), "{}", 0}}
+	m.kept = []kept{{m.tally.snapshot(), "{}", map[string]counted{}, 0}}
 	return m
 }
 
@@ -127,7 +198,8 @@ func (m *machine) step(t *rapid.T) {
 		}
 		m.publish(t) // as Counter does before an event that withholds
 		m.next++
-		r = &modelResource{resource: resource, source: m.next, objects: map[[2]string]State{}}
+		r = &modelResource{resource: resource, source: m.next, read: make(map[string]*modelRound)}
+		r.parts = resource.Namespaced && rapid.Bool().Draw(t, "in parts")
 		m.model.resources[key] = r
 		m.apply(r, event{op: opOpen, resource: &resource})
 		return
@@ -136,32 +208,41 @@ func (m *machine) step(t *rapid.T) {
 	if r.resource.Namespaced {
 		name[0] = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "namespace")
 	}
+	at := r.at(name[0])
 	k := m.hash.key(name[0], name[1])
-	switch rapid.SampledFrom([]string{"put", "put", "put", "put", "again", "remove", "remove", "begin", "end", "end", "close", "redefine", "stranger"}).Draw(t, "action") {
+	switch rapid.SampledFrom([]string{"put", "put", "put", "put", "again", "remove", "remove", "begin", "end", "end", "show", "close", "redefine", "stranger"}).Draw(t, "action") {
 	case "put":
-		state := rapid.SampledFrom(testStates).Draw(t, "state")
-		m.put(r, name, state)
-		m.apply(r, event{op: opPut, key: k, namespace: name[0], state: state})
+		states := both{rapid.SampledFrom(testStates).Draw(t, "state")}
+		states[Steve] = states[Own]
+		if rapid.Bool().Draw(t, "steve reads otherwise") {
+			states[Steve] = rapid.SampledFrom(testStates).Draw(t, "steve's state")
+		}
+		m.put(r, at, name, states)
 	case "again": // a duplicate delivery
-		state, ok := r.objects[name]
+		states, ok := at.objects[name]
 		if !ok {
 			return
 		}
-		m.put(r, name, state)
-		m.apply(r, event{op: opPut, key: k, namespace: name[0], state: state})
+		m.put(r, at, name, states)
 	case "remove": // of one that may not be there
-		delete(r.objects, name)
-		if r.round != nil {
-			delete(r.round, name)
+		delete(at.objects, name)
+		if at.round != nil {
+			delete(at.round, name)
 		}
 		m.apply(r, event{op: opRemove, key: k})
 	case "begin": // may cut a round short
 		m.publish(t)
-		r.round = make(map[[2]string]State)
-		m.apply(r, event{op: opBegin})
+		at.round = make(objects)
+		m.apply(r, event{op: opBegin, part: r.parts, namespace: name[0]})
 	case "end": // may have had no begin
-		if r.round != nil {
-			r.objects, r.round = r.round, nil
+		if at.round != nil {
+			at.objects, at.round = at.round, nil
+		}
+		r.seen = r.seen || !r.parts
+		m.apply(r, event{op: opEnd, part: r.parts, namespace: name[0]})
+	case "show": // a resource that is read in parts is published from now on
+		if !r.parts {
+			return
 		}
 		r.seen = true
 		m.apply(r, event{op: opEnd})
@@ -176,16 +257,19 @@ func (m *machine) step(t *rapid.T) {
 	case "stranger": // a source that was closed speaks
 		m.tally.apply(event{op: opPut, source: 0, key: k, namespace: name[0]})
 	}
-	if r.round == nil && r.seen {
-		r.visible = maps.Clone(r.objects)
-	}
+	r.see()
 }
 
-func (m *machine) put(r *modelResource, name [2]string, state State) {
-	r.objects[name] = state
-	if r.round != nil {
-		r.round[name] = state
+func (m *machine) put(r *modelResource, at *modelRound, name [2]string, states both) {
+	at.objects[name] = states
+	if at.round != nil {
+		at.round[name] = states
 	}
+	o := Object{State: states[Own]}
+	if states[Steve] != states[Own] {
+		o.Steve = &states[Steve]
+	}
+	m.apply(r, event{op: opPut, key: m.hash.key(name[0], name[1]), namespace: name[0], word: o.State.Word, flags: flagsOf(o)})
 }
 
 // publish publishes and checks all that must hold of a snapshot.
@@ -194,25 +278,28 @@ func (m *machine) publish(t *rapid.T) {
 	next := m.tally.publish()
 	want := m.model.count()
 	if next == nil {
-		if diff := cmp.Diff(want, plain(last.snapshot)); diff != "" {
+		if diff := cmp.Diff(want, inBoth(last.snapshot)); diff != "" {
 			t.Fatalf("a change was not published (-recount +snapshot):\n%s", diff)
 		}
 		return
 	}
-	if diff := cmp.Diff(want, plain(next)); diff != "" {
+	if diff := cmp.Diff(want, inBoth(next)); diff != "" {
 		t.Fatalf("snapshot %d is not the recount (-recount +snapshot):\n%s", next.Seq(), diff)
 	}
 	body := string(next.AppendJSON(nil))
-	if next.Seq() != last.seq+1 || body == last.json {
+	if next.Seq() != last.seq+1 || (body == last.json && cmp.Equal(want, last.plain)) {
 		t.Fatalf("seq %d after %d although the counts went from %s to %s", next.Seq(), last.seq, last.json, body)
 	}
-	checkInvariants(t, want)
-	m.kept = append(m.kept, kept{next, body, next.Seq()})
+	for reading := range Reading(readings) {
+		checkInvariants(t, want, reading)
+		checkChanged(t, last, next, want, reading)
+	}
+	m.kept = append(m.kept, kept{next, body, want, next.Seq()})
 }
 
-func checkInvariants(t *rapid.T, counts map[string]ItemCount) {
-	for key, item := range counts {
-		total := 0
+func checkInvariants(t *rapid.T, counts map[string]counted, in Reading) {
+	for key, c := range counts {
+		item, total := c[in], 0
 		for namespace, s := range item.Namespaces {
 			total += s.Count
 			if s.Count <= 0 {
@@ -221,6 +308,25 @@ func checkInvariants(t *rapid.T, counts map[string]ItemCount) {
 		}
 		if item.Namespaces != nil && total != item.Summary.Count {
 			t.Fatalf("%s: namespaces hold %d of %d", key, total, item.Summary.Count)
+		}
+	}
+}
+
+// checkChanged checks that a resource whose counts changed in one reading is said to
+// have, and that one of which nothing changed is not.
+func checkChanged(t *rapid.T, last kept, next *Snapshot, want map[string]counted, in Reading) {
+	said := make(map[string]bool)
+	for c := range next.Changed(last.seq, in) {
+		said[c.Key()] = true
+		was, had := last.plain[c.Key()]
+		before := last.snapshot.Resource(c.Key())
+		if is, has := want[c.Key()]; had && has && cmp.Equal(was[in], is[in]) && before.Resource() == c.Resource() {
+			t.Fatalf("%s is said to have changed in reading %d", c.Key(), in)
+		}
+	}
+	for key, is := range want {
+		if was, had := last.plain[key]; !said[key] && !(had && cmp.Equal(was[in], is[in])) {
+			t.Fatalf("%s changed in reading %d and is not said to", key, in)
 		}
 	}
 }
@@ -319,13 +425,13 @@ func TestSelectIsARecount(t *testing.T) {
 		if namespaces == nil {
 			namespaces = []string{}
 		}
-		want := make(map[string]ItemCount)
+		want := make(map[string]counted)
 		for key, r := range m.model.resources {
 			if !r.seen || !r.resource.Namespaced {
 				continue
 			}
-			in := make(map[[2]string]State)
-			for name, state := range r.visible {
+			in := make(objects)
+			for name, state := range r.visible() {
 				for _, namespace := range namespaces {
 					if name[0] == namespace {
 						in[name] = state
@@ -334,7 +440,7 @@ func TestSelectIsARecount(t *testing.T) {
 			}
 			want[key] = recount(r.resource, in)
 		}
-		got := plain(m.kept[len(m.kept)-1].snapshot.Select(Selector{Namespaces: namespaces}))
+		got := inBoth(m.kept[len(m.kept)-1].snapshot.Select(Selector{Namespaces: namespaces}))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("namespaces %v (-recount +selected):\n%s", namespaces, diff)
 		}
@@ -346,13 +452,13 @@ func ExampleSnapshot_AppendPatch() {
 	pods := Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}
 	m.tally.apply(event{op: opOpen, source: 1, resource: &pods})
 	for i, namespace := range []string{"a", "a", "b"} {
-		m.tally.apply(event{op: opPut, source: 1, key: key{uint64(i)}, namespace: namespace, state: State{Word: "running"}})
+		m.tally.apply(event{op: opPut, source: 1, key: key{uint32(i)}, namespace: namespace, word: "running"})
 	}
 	m.tally.apply(event{op: opEnd, source: 1})
 	before := m.tally.publish()
 	fmt.Println(string(before.AppendJSON(nil)))
 	m.tally.apply(event{op: opRemove, source: 1, key: key{2}})
-	m.tally.apply(event{op: opPut, source: 1, key: key{0}, namespace: "a", state: State{Word: "failed", Error: true}})
+	m.tally.apply(event{op: opPut, source: 1, key: key{0}, namespace: "a", word: "failed", flags: recordError})
 	patch, _ := m.tally.publish().AppendPatch(nil, before.Seq())
 	fmt.Println(string(patch))
 	// Output:

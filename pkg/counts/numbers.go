@@ -18,16 +18,43 @@ const (
 	otherWord = "other"
 )
 
-// The numbers of a namespace or of a whole resource are cells: the first four
+// The numbers of a namespace or of a whole resource are cells: the first ones
 // are these, the rest are state words in the order in which they were first
-// seen. Errors and transitioning overlap by both.
+// seen. Those of steve are in its reading only, the count is in both, all others are
+// in countd's own. Steve's progress is transitioning without error.
 const (
 	cellCount = iota
 	cellErrors
 	cellTransitioning
-	cellBoth
+	cellSteveErrors
+	cellSteveTransitioning
+	cellSteveProgress
 	cellWords
 )
+
+func steves(cell uint8) bool { return cell >= cellSteveErrors && cell <= cellSteveProgress }
+
+// stamps are the seqs at which something last changed, by reading.
+type stamps [readings]uint64
+
+func (s *stamps) set(cell uint8, seq uint64) {
+	if !steves(cell) {
+		s[Own] = seq
+	}
+	if steves(cell) || cell == cellCount {
+		s[Steve] = seq
+	}
+}
+
+// newest returns, for each reading, the newer of two stamps.
+func (s stamps) newest(o stamps) stamps {
+	for r := range s {
+		s[r] = max(s[r], o[r])
+	}
+	return s
+}
+
+func (s stamps) any() uint64 { return max(s[Own], s[Steve]) }
 
 // cell is one number and the seq at which it last changed. A cell that fell to
 // zero stays, so that a difference can say that it is gone.
@@ -40,9 +67,9 @@ type cell struct {
 // Numbers are the numbers of one namespace, or of a resource in all. They are
 // immutable.
 type Numbers struct {
-	seq   uint64 // when any cell last changed
-	words []string
-	cells []cell // ascending by id
+	stamps stamps // when any cell last changed
+	words  []string
+	cells  []cell // ascending by id
 }
 
 func (n *Numbers) get(id uint8) int {
@@ -90,8 +117,8 @@ func (n *Numbers) Summary() Summary {
 // are two words: an object is in "error", or else "in-progress", or neither.
 // The caller owns it.
 func (n *Numbers) SteveSummary() Summary {
-	s := Summary{Count: n.Count(), Errors: n.Errors(), Transitioning: n.Transitioning()}
-	progress := s.Transitioning - n.get(cellBoth)
+	s := Summary{Count: n.Count(), Errors: n.get(cellSteveErrors), Transitioning: n.get(cellSteveTransitioning)}
+	progress := n.get(cellSteveProgress)
 	if s.Errors > 0 || progress > 0 {
 		s.States = make(map[string]int, 2)
 	}
@@ -112,7 +139,10 @@ func (old *Numbers) restamp(now []int32, words []string, seq uint64) *Numbers {
 	if old != nil {
 		before = old.cells
 	}
-	next := &Numbers{seq: seq, words: words, cells: make([]cell, 0, max(len(before), len(now)))}
+	next := &Numbers{stamps: stamps{seq, seq}, words: words, cells: make([]cell, 0, max(len(before), len(now)))}
+	if old != nil {
+		next.stamps = old.stamps
+	}
 	differs := old == nil
 	i := 0
 	for id := range max(len(now), maxID(before)+1) {
@@ -127,6 +157,7 @@ func (old *Numbers) restamp(now []int32, words []string, seq uint64) *Numbers {
 		}
 		if n != c.n {
 			c.n, c.seq, differs = n, seq, true
+			next.stamps.set(c.id, seq)
 		}
 		if c.seq != 0 {
 			next.cells = append(next.cells, c)
@@ -151,7 +182,7 @@ func sum(parts []*Numbers, words []string) *Numbers {
 	var n [cellWords + MaxWords]cell
 	total := &Numbers{words: words}
 	for _, part := range parts {
-		total.seq = max(total.seq, part.seq)
+		total.stamps = total.stamps.newest(part.stamps)
 		for _, c := range part.cells {
 			n[c.id] = cell{seq: max(n[c.id].seq, c.seq), n: n[c.id].n + c.n, id: c.id}
 		}

@@ -50,7 +50,23 @@ type State struct {
 type Object struct {
 	Namespace, Name string
 	State           State
+	// Steve is the state in the reading of Rancher's steve, where it is another
+	// than State; nil: the same. Of it only Error and Transitioning count, which is
+	// all that steve shows. It is read, never kept.
+	Steve *State
 }
+
+// Reading is a way to read the states of objects.
+type Reading uint8
+
+const (
+	// Own is countd's own reading, with all state words.
+	Own Reading = iota
+	// Steve is that of Rancher's steve, which has two: error and in-progress.
+	Steve
+
+	readings = 2
+)
 
 // Phase says how far a resource has come to being counted.
 type Phase string

@@ -53,11 +53,12 @@ func (s *Snapshot) Resources() iter.Seq[*Counted] {
 	}
 }
 
-// Changed are the resources that are not what they were at the given seq, those
-// that are gone since among them. It is right only where s reaches back to it.
-func (s *Snapshot) Changed(since uint64) iter.Seq[*Counted] {
+// Changed are the resources that are not what they were at the given seq in one
+// reading, those that are gone since among them. It is right only where s reaches
+// back to it.
+func (s *Snapshot) Changed(since uint64, in Reading) iter.Seq[*Counted] {
 	return func(yield func(*Counted) bool) {
-		s.resources.Scan(func(_ string, c *Counted) bool { return c.seq <= since || yield(c) })
+		s.resources.Scan(func(_ string, c *Counted) bool { return c.stamps[in] <= since || yield(c) })
 	}
 }
 
@@ -74,7 +75,7 @@ func (s *Snapshot) Resource(key string) *Counted {
 type Counted struct {
 	resource   Resource
 	key        string
-	seq        uint64 // when anything of it last changed
+	stamps     stamps // when anything of it last changed
 	defined    uint64 // when resource last changed
 	gone       bool
 	rescoped   bool // it has had another scope within the epoch
@@ -90,7 +91,7 @@ func (c *Counted) Resource() Resource { return c.resource }
 func (c *Counted) Key() string { return c.key }
 
 // Seq is when anything in these counts last changed.
-func (c *Counted) Seq() uint64 { return c.seq }
+func (c *Counted) Seq() uint64 { return c.stamps.any() }
 
 // Gone says that the resource is no longer served. Its numbers are zero.
 func (c *Counted) Gone() bool { return c.gone }
@@ -171,7 +172,7 @@ func (c *Counted) in(namespaces []string) *Counted {
 	}
 	part := *c
 	if !c.resource.Namespaced {
-		part.gone, part.seq, part.total = true, c.defined, new(Numbers)
+		part.gone, part.stamps, part.total = true, stamps{c.defined, c.defined}, new(Numbers)
 		return &part
 	}
 	part.namespaces = new(btree.Map[string, *Numbers])
@@ -183,6 +184,6 @@ func (c *Counted) in(namespaces []string) *Counted {
 		}
 	}
 	part.total = sum(numbers, c.words)
-	part.seq = max(c.defined, part.total.seq)
+	part.stamps = part.total.stamps.newest(stamps{c.defined, c.defined})
 	return &part
 }

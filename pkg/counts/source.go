@@ -56,6 +56,39 @@ func (s *Source) release() {
 	}
 }
 
+// Part is one namespace of a source that is read namespace by namespace. Its
+// rounds are its own: between its Begin and End nothing of its namespace is
+// published, while the others go on, and at End only what is in its namespace is
+// swept. It begins with a round; until the first End of the Source itself, nothing of
+// the resource is published. Everything that is put has to be in the namespace.
+type Part struct {
+	source    *Source
+	namespace string
+}
+
+// In returns the part of one namespace. The resource must be namespaced, and none of
+// it be put but in parts.
+func (s *Source) In(namespace string) *Part { return &Part{source: s, namespace: namespace} }
+
+// Begin starts a round of the namespace.
+func (p *Part) Begin(ctx context.Context) error {
+	return p.source.send(ctx, event{op: opBegin, part: true, namespace: p.namespace})
+}
+
+// Put is [Source.Put].
+func (p *Part) Put(ctx context.Context, o Object) error { return p.source.Put(ctx, o) }
+
+// Remove is [Source.Remove].
+func (p *Part) Remove(ctx context.Context, namespace, name string) error {
+	return p.source.Remove(ctx, namespace, name)
+}
+
+// End ends a round of the namespace and returns once its result is in the
+// snapshot, unless nothing of the resource is published yet.
+func (p *Part) End(ctx context.Context) error {
+	return p.source.sendAndWait(ctx, event{op: opEnd, part: true, namespace: p.namespace})
+}
+
 // Begin starts a round.
 func (s *Source) Begin(ctx context.Context) error { return s.send(ctx, event{op: opBegin}) }
 
@@ -66,7 +99,8 @@ func (s *Source) Put(ctx context.Context, o Object) error {
 		op:        opPut,
 		key:       s.counter.hasher.key(o.Namespace, o.Name),
 		namespace: o.Namespace,
-		state:     o.State,
+		word:      o.State.Word,
+		flags:     flagsOf(o),
 	})
 }
 

@@ -97,7 +97,7 @@ func (s *subscriber) update(now *Snapshot) (Update, bool) {
 		}
 		return u, true
 	}
-	for c := range part.Changed(s.since) {
+	for c := range part.Changed(s.since, Own) {
 		if c.gone {
 			u.Removed = append(u.Removed, c.key)
 		} else {

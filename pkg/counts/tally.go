@@ -2,6 +2,12 @@ package counts
 
 import "github.com/tidwall/btree"
 
+// degree of the B-trees. A change copies a node of each level, so small nodes make
+// a snapshot cheaper. Measured with BenchmarkFold, 100 changes spread over 100 of
+// 500 resources with 1,000 namespaces each, ns and bytes an event: degree 32 2,300 and
+// 3,017; 16 2,260 and 2,645; 8 1,774 and 1,886; 6 1,842 and 1,750; 4 2,180 and 1,704.
+const degree = 8
+
 type op uint8
 
 const (
@@ -25,8 +31,10 @@ type event struct {
 	op        op
 	source    uint32
 	key       key
+	flags     record // of opPut
+	word      string // of opPut
 	namespace string
-	state     State
+	part      bool // its round is that of its namespace alone
 	resource  *Resource
 	done      chan struct{} // closed once the event is folded and published
 }
@@ -40,7 +48,7 @@ type tally struct {
 	sources map[uint32]*ledger // by source id, open ones
 	dirty   []*ledger
 
-	resources btree.Map[string, *Counted]
+	resources *btree.Map[string, *Counted]
 
 	// What fell to zero or was removed, oldest first: as long as it is in the
 	// snapshot, readers that are behind learn of it. Beyond limit the oldest
@@ -58,10 +66,11 @@ type tomb struct {
 
 func newTally(epoch string, limit int) *tally {
 	return &tally{
-		epoch:   epoch,
-		ledgers: make(map[string]*ledger),
-		sources: make(map[uint32]*ledger),
-		limit:   limit,
+		epoch:     epoch,
+		ledgers:   make(map[string]*ledger),
+		sources:   make(map[uint32]*ledger),
+		resources: btree.NewMap[string, *Counted](degree),
+		limit:     limit,
 	}
 }
 
@@ -77,13 +86,13 @@ func (t *tally) apply(e event) {
 	}
 	switch e.op {
 	case opPut:
-		l.put(e.key, e.namespace, e.state)
+		l.put(e)
 	case opRemove:
 		l.remove(e.key)
 	case opBegin:
-		l.begin()
+		l.begin(e)
 	case opEnd:
-		l.end()
+		l.end(e)
 	case opDefine:
 		l.resource = *e.resource
 	case opSync: // only its done is wanted
@@ -122,7 +131,7 @@ func (t *tally) publish() *Snapshot {
 	seq, changed := t.seq+1, false
 	for _, l := range t.dirty {
 		l.touched = false
-		if l.holding {
+		if l.whole.holding {
 			continue // its round's end touches it again
 		}
 		if l.counted == nil && l.source == 0 {
@@ -178,7 +187,7 @@ func (t *tally) forget() {
 			if dead.ledger.forget(dead.namespace, dead.seq) {
 				t.resources.Set(dead.ledger.counted.key, dead.ledger.counted)
 			}
-		case dead.ledger.counted.gone && dead.ledger.counted.seq == dead.seq:
+		case dead.ledger.counted.gone && dead.ledger.counted.Seq() == dead.seq:
 			t.resources.Delete(dead.ledger.counted.key)
 			if dead.ledger.source == 0 {
 				delete(t.ledgers, dead.ledger.counted.key)
