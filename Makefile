@@ -1,16 +1,17 @@
 # Each target calls one or a few commands that can be typed as well. CONTRIBUTING.md
 # tells how they belong together.
 
-VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null)
-LISTEN    ?= 127.0.0.1:8080
-TESTFLAGS ?=
-FUZZTIME  ?= 30s
-OBJECTS   ?= 200000
-TOOL      := go tool -modfile=$(CURDIR)/tools/go.mod
-LINT      := $(TOOL) golangci-lint run --config $(CURDIR)/.golangci.yml
+VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null)
+LISTEN     ?= 127.0.0.1:8080
+TESTFLAGS  ?=
+FUZZTIME   ?= 30s
+OBJECTS    ?= 200000
+OPERATIONS ?= 10000000
+TOOL       := go tool -modfile=$(CURDIR)/tools/go.mod
+LINT       := $(TOOL) golangci-lint run --config $(CURDIR)/.golangci.yml
 
 .DEFAULT_GOAL := help
-.PHONY: help run build kube test test-go test-page soak-race lint vuln fuzz bench clean
+.PHONY: help run build kube test test-go test-page soak-race soak-model lint vuln fuzz bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +39,9 @@ test-page: ## run the page's tests in a real Chromium, which has to be there
 
 soak-race: kube ## the storm that crashed others, C1 in full: 40,000 objects, four writers, many subscribers (some min)
 	go test -count=1 -timeout 60m -run TestC1 ./test/e2e -args -storm-objects=40000
+
+soak-model: ## check each property of the tally with OPERATIONS=10000000 random operations, and say how many they were (10 min)
+	go test -count=1 -timeout 120m -v -run '^Test(TallyIsARecount|DiffRebuilds|SelectIsARecount)$$' ./pkg/counts -rapid.checks=10000 -operations=$(OPERATIONS)
 
 lint: ## look for faults that tests do not show (first time: builds the linters, 1 min)
 	$(LINT) ./...

@@ -2,6 +2,7 @@ package counts
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"testing"
@@ -161,6 +162,7 @@ type machine struct {
 	next  uint32
 	hash  hasher
 	kept  []kept
+	steps int // how many were made
 }
 
 var (
@@ -187,8 +189,24 @@ func (m *machine) apply(r *modelResource, e event) {
 	m.tally.apply(e)
 }
 
+// operations is how many random operations each property is checked with, at least
+// (make soak-model).
+var operations = flag.Int("operations", 0, "random operations that each property of the model is checked with; 0 for rapid's number of checks")
+
+// check checks a property, which returns the machine that it drove, as often as
+// rapid is told to, and again until there were enough operations.
+func check(t *testing.T, property func(*rapid.T) *machine) {
+	t.Helper()
+	done := 0
+	for again := true; again; again = done < *operations {
+		rapid.Check(t, func(t *rapid.T) { done += property(t).steps })
+	}
+	t.Logf("%d random operations", done)
+}
+
 // step does one random thing to both.
 func (m *machine) step(t *rapid.T) {
+	m.steps++
 	resource := rapid.SampledFrom(testResources).Draw(t, "resource")
 	key := resource.Key()
 	r, open := m.model.resources[key]
@@ -348,13 +366,14 @@ func driven(t *rapid.T) *machine {
 // snapshot is what a recount of all objects gives, and no snapshot that was
 // handed out earlier has changed.
 func TestTallyIsARecount(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	check(t, func(t *rapid.T) *machine {
 		m := driven(t)
 		for _, k := range m.kept {
 			if got := string(k.snapshot.AppendJSON(nil)); got != k.json {
 				t.Fatalf("snapshot %d changed after it was handed out:\nwas %s\nis  %s", k.seq, k.json, got)
 			}
 		}
+		return m
 	})
 }
 
@@ -362,7 +381,7 @@ func TestTallyIsARecount(t *testing.T) {
 // to any later snapshot, applied with a merge-patch library that is not ours,
 // rebuilds the later one; and so do the differences chained.
 func TestDiffRebuilds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	check(t, func(t *rapid.T) *machine {
 		m := driven(t)
 		selectors := []Selector{{}, {Resources: []string{"pods", "nodes"}}, {Namespaces: []string{"a", "c", "never"}}, {Resources: []string{"deployments.apps"}, Namespaces: []string{"b"}}}
 		sel := rapid.SampledFrom(selectors).Draw(t, "selector")
@@ -394,6 +413,7 @@ func TestDiffRebuilds(t *testing.T) {
 		if reached < len(m.kept) {
 			t.Fatalf("only %d of %d differences could be asked for: each snapshot reaches itself", reached, len(m.kept))
 		}
+		return m
 	})
 }
 
@@ -415,7 +435,7 @@ func decode(t *rapid.T, s string) (v any) {
 // TestSelectIsARecount checks that a narrowed snapshot is the recount of the
 // objects in those namespaces.
 func TestSelectIsARecount(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	check(t, func(t *rapid.T) *machine {
 		m := newMachine(1000)
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			m.step(t)
@@ -444,6 +464,7 @@ func TestSelectIsARecount(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("namespaces %v (-recount +selected):\n%s", namespaces, diff)
 		}
+		return m
 	})
 }
 
