@@ -49,7 +49,11 @@ func TestReadsWhatJSONSays(t *testing.T) {
 				o := reflect.New(typ)
 				r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 				fill(r, o.Elem(), 0)
-				raw, err := o.Interface().(marshaler).Marshal()
+				object, ok := reflect.TypeAssert[marshaler](o)
+				if !ok {
+					t.Fatalf("%s has no protobuf", typ)
+				}
+				raw, err := object.Marshal()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -57,7 +61,10 @@ func TestReadsWhatJSONSays(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				m := o.Interface().(metav1.Object)
+				m, ok := reflect.TypeAssert[metav1.Object](o)
+				if !ok {
+					t.Fatalf("%s has no metadata", typ)
+				}
 				if sparse.Name != m.GetName() || sparse.Namespace != m.GetNamespace() || sparse.ResourceVersion != m.GetResourceVersion() {
 					t.Fatalf("identity is %+v", sparse)
 				}

@@ -388,6 +388,10 @@ func (f *watchFeed) object(obj runtime.Object) (counts.Object, string, error) {
 // bookmark takes the resourceVersion of a bookmark and says whether it is the one
 // that ends a streaming list.
 func (f *watchFeed) bookmark(event watch.Event) (endsList bool, err error) {
+	if p, ok := event.Object.(*partial); ok {
+		f.rv = p.resourceVersion
+		return p.endsList, nil
+	}
 	m, err := meta.Accessor(event.Object)
 	if err != nil {
 		return false, err

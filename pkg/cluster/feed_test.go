@@ -82,7 +82,9 @@ func TestListsAreAppliedAsTheyCome(t *testing.T) {
 	sink := channelSink{said: make(chan string)}
 	c, err := newClients(&rest.Config{Host: server.URL}, server.Client())
 	must(t, err)
-	f := newWatchFeed(c.reader(podsResource), sink, newBoard(slog.New(slog.DiscardHandler)).report(podsResource), newTurns())
+	r, err := c.reader(podsResource)
+	must(t, err)
+	f := newWatchFeed(r, sink, newBoard(slog.New(slog.DiscardHandler)).report(podsResource), newTurns())
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); f.run(ctx) }()
@@ -119,7 +121,8 @@ func TestListsAreAppliedAsTheyCome(t *testing.T) {
 func TestObjectThatCannotBeReadIsCounted(t *testing.T) {
 	c, err := newClients(&rest.Config{Host: "https://127.0.0.1:1"}, &http.Client{})
 	must(t, err)
-	r := c.reader(podsResource)
+	r, err := c.reader(podsResource)
+	must(t, err)
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}}
 	object.SetNamespace("n")
 	object.SetName("odd")
@@ -139,7 +142,8 @@ func TestObjectThatCannotBeReadIsCounted(t *testing.T) {
 		"metadata": map[string]any{"name": "odd", "finalizers": "x", "ownerReferences": 3, "annotations": []any{}},
 		"spec":     []any{nil}, "status": map[string]any{"conditions": "none", "phase": 7, "summary": []any{}},
 	}
-	r = c.reader(podsResource)
+	r, err = c.reader(podsResource)
+	must(t, err)
 	for _, u := range []map[string]any{nil, {}, odd, {"kind": 5, "status": "x"}} {
 		if _, _, err := r.object(&unstructured.Unstructured{Object: u}); err != nil {
 			t.Errorf("%v: %v", u, err)

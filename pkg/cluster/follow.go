@@ -64,7 +64,9 @@ func (w *Watcher) discover(ctx context.Context) error {
 	for key, r := range triggers {
 		if w.running[key] == nil {
 			apart := newBoard(slog.New(slog.DiscardHandler)) // not counted, so not on the board
-			w.start(ctx, &running{resource: r, report: apart.report(r)}, uncounted{})
+			if err := w.start(ctx, &running{resource: r, report: apart.report(r)}, uncounted{}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -89,7 +91,11 @@ func (w *Watcher) stays(ctx context.Context, r *running, found discovered) bool 
 // served asks the resource's own path, and where that is forbidden, which it also is
 // when there is no such resource, what its group and version have.
 func (w *Watcher) served(ctx context.Context, r counts.Resource) bool {
-	err := w.clients.reader(r).probe(ctx)
+	rd, err := w.clients.reader(r)
+	if err != nil {
+		return true // which says nothing of the resource
+	}
+	err = rd.probe(ctx)
 	if !apierrors.IsForbidden(err) {
 		return !apierrors.IsNotFound(err)
 	}
@@ -127,23 +133,27 @@ func (w *Watcher) begin(ctx context.Context, r counts.Resource) error {
 		}
 	}
 	is.resource, is.report = r, w.board.report(r)
-	w.start(ctx, is, is.source)
-	return nil
+	return w.start(ctx, is, is.source)
 }
 
-func (w *Watcher) start(ctx context.Context, is *running, to sink) {
+func (w *Watcher) start(ctx context.Context, is *running, to sink) error {
 	key := is.resource.Key()
+	rd, err := w.clients.reader(is.resource)
+	if err != nil {
+		return err
+	}
 	if _, ok := triggers[key]; ok {
 		to = kicker{sink: to, kick: w.kick}
 	}
 	ctx, is.stop = context.WithCancel(ctx)
 	is.done = make(chan struct{})
 	w.running[key] = is
-	var f feed = newWatchFeed(w.clients.reader(is.resource), to, is.report, w.turns)
+	var f feed = newWatchFeed(rd, to, is.report, w.turns)
 	w.feeds.Go(func() {
 		defer close(is.done)
 		f.run(ctx)
 	})
+	return nil
 }
 
 // end stops reading a resource and takes it out of the counts.

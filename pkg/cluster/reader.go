@@ -20,29 +20,34 @@ import (
 )
 
 const (
+	// Whole objects in JSON, where a server has no protobuf, are read as any others.
+	acceptParts = "application/vnd.kubernetes.protobuf,application/json"
 	// No bare application/json at the end, which client-go's metadata client
 	// has for servers older than 1.15: such a server would send whole Secrets.
 	acceptMetadata     = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 	acceptMetadataList = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 
-// clients are the two ways to ask for objects, over shared connections. They are
-// used instead of client-go's dynamic and metadata clients because those repeat a
+// clients are the ways to ask for objects, over shared connections. They are used
+// instead of client-go's dynamic and metadata clients because those repeat a
 // refused request by themselves, up to ten times, and a feed does its own waiting.
 type clients struct {
-	whole, metadata rest.Interface
+	whole                       rest.Interface
+	wholeConfig, metadataConfig *rest.Config
+	http                        *http.Client
 }
 
 func newClients(config *rest.Config, h *http.Client) (clients, error) {
-	whole, err := rest.UnversionedRESTClientForConfigAndClient(unversioned(dynamic.ConfigFor(config)), h)
-	if err != nil {
+	c := clients{
+		wholeConfig:    unversioned(dynamic.ConfigFor(config)),
+		metadataConfig: unversioned(metadata.ConfigFor(config)),
+		http:           h,
+	}
+	var err error
+	if c.whole, err = rest.UnversionedRESTClientForConfigAndClient(c.wholeConfig, h); err != nil {
 		return clients{}, fmt.Errorf("making a client for objects: %w", err)
 	}
-	meta, err := rest.UnversionedRESTClientForConfigAndClient(unversioned(metadata.ConfigFor(config)), h)
-	if err != nil {
-		return clients{}, fmt.Errorf("making a client for metadata: %w", err)
-	}
-	return clients{whole: whole, metadata: meta}, nil
+	return c, nil
 }
 
 func unversioned(c *rest.Config) *rest.Config {
@@ -56,12 +61,13 @@ type reader struct {
 	client                 rest.Interface
 	path                   string
 	acceptOne, acceptLists string // empty for the client's own
+	partial                bool   // protobuf is decoded in part
 	newList                func() runtime.Object
 	gvk                    schema.GroupVersionKind
 	state                  func(runtime.Object, schema.GroupVersionKind) (counts.State, error)
 }
 
-func (c clients) reader(r counts.Resource) *reader {
+func (c clients) reader(r counts.Resource) (*reader, error) {
 	rd := &reader{
 		client:  c.whole,
 		newList: func() runtime.Object { return new(unstructured.UnstructuredList) },
@@ -72,11 +78,22 @@ func (c clients) reader(r counts.Resource) *reader {
 	if r.Group == "" {
 		rd.path = "/api/" + r.Version + "/" + r.Name
 	}
+	fields, err := schemaOf(r)
+	if fields == nil || err != nil {
+		return rd, err
+	}
+	config := rest.CopyConfig(c.wholeConfig)
+	rd.partial, rd.acceptOne, rd.acceptLists = true, acceptParts, acceptParts
 	if metadataSuffices[r.Key()] {
-		rd.client, rd.acceptOne, rd.acceptLists = c.metadata, acceptMetadata, acceptMetadataList
+		config = rest.CopyConfig(c.metadataConfig)
+		rd.acceptOne, rd.acceptLists = acceptMetadata, acceptMetadataList
 		rd.newList = func() runtime.Object { return new(metav1.PartialObjectMetadataList) }
 	}
-	return rd
+	config.NegotiatedSerializer = newSerializers(c.metadataConfig.NegotiatedSerializer, config.NegotiatedSerializer, newPartialDecoder(fields, rd.gvk))
+	if rd.client, err = rest.UnversionedRESTClientForConfigAndClient(config, c.http); err != nil {
+		return nil, fmt.Errorf("making a client for %s: %w", r.Key(), err)
+	}
+	return rd, nil
 }
 
 func (r *reader) request(accept string, o metav1.ListOptions) *rest.Request {
@@ -96,8 +113,15 @@ type page struct {
 
 // list asks for one page.
 func (r *reader) list(ctx context.Context, o metav1.ListOptions) (page, error) {
+	answer := r.request(r.acceptLists, o).Do(ctx)
+	var contentType string
+	if answer.ContentType(&contentType); r.partial && contentType == runtime.ContentTypeProtobuf {
+		var list partials
+		err := answer.Into(&list)
+		return page{list.items, list.resourceVersion, list.next}, err
+	}
 	obj := r.newList()
-	if err := r.request(r.acceptLists, o).Do(ctx).Into(obj); err != nil {
+	if err := answer.Into(obj); err != nil {
 		return page{}, err
 	}
 	list, err := meta.ListAccessor(obj)
@@ -128,6 +152,12 @@ var errState = errors.New("state cannot be read")
 // error that is errState leaves the object to be counted, without a state: what
 // somebody has written into one object must not cost the count of the others.
 func (r *reader) object(obj runtime.Object) (o counts.Object, resourceVersion string, err error) {
+	if p, ok := obj.(*partial); ok {
+		if p.err != nil {
+			err = fmt.Errorf("%w: %s/%s: %w", errState, p.Namespace, p.Name, p.err)
+		}
+		return p.Object, p.resourceVersion, err
+	}
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return o, "", fmt.Errorf("object is a %T: %w", obj, err)

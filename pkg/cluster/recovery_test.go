@@ -130,7 +130,9 @@ func TestSlowRefusalIsNoGoodWatch(t *testing.T) {
 	}))
 	c, err := newClients(p.Config(), &http.Client{})
 	must(t, err)
-	f := newWatchFeed(c.reader(podsResource), uncounted{}, newBoard(slog.New(slog.DiscardHandler)).report(podsResource), newTurns())
+	r, err := c.reader(podsResource)
+	must(t, err)
+	f := newWatchFeed(r, uncounted{}, newBoard(slog.New(slog.DiscardHandler)).report(podsResource), newTurns())
 	f.synced, f.rv = true, "1"
 	if err := f.attempt(t.Context()); !apierrors.IsServiceUnavailable(err) || f.good {
 		t.Errorf("attempt: %v, good: %t", err, f.good)
