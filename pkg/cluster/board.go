@@ -32,6 +32,14 @@ type entry struct {
 	waiting  bool      // for a turn to list
 	odd      bool      // an object was met whose state cannot be read
 	progress time.Time // when the list that is under way last brought something
+
+	parts map[string]*entry // by namespace, of a resource that is read so
+	shown bool              // the parts are in the snapshot
+}
+
+// awaited says that a list may still bring the resource's first count.
+func (e *entry) awaited(now time.Time) bool {
+	return e.Phase == counts.Syncing && (e.waiting || now.Sub(e.progress) < settlePatience)
 }
 
 func newBoard(log *slog.Logger) *board {
@@ -57,7 +65,7 @@ func (b *board) settled() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, e := range b.entries {
-		if e.Phase == counts.Syncing && (e.waiting || b.now().Sub(e.progress) < settlePatience) {
+		if e.awaited(b.now()) {
 			return false
 		}
 	}
@@ -87,6 +95,7 @@ func (b *board) set(fixed map[string]counts.Status) {
 type report struct {
 	board *board
 	key   string
+	part  string // the namespace that it is about; empty for the resource
 }
 
 func (b *board) report(r counts.Resource) *report {
@@ -118,7 +127,12 @@ func (r *report) change(f func(*entry)) (before, after counts.Status) {
 		return before, after // removed meanwhile
 	}
 	before = e.Status
-	f(e)
+	if r.part == "" {
+		f(e)
+	} else if part, ok := e.parts[r.part]; ok {
+		f(part)
+		e.gather()
+	}
 	if e.Phase != before.Phase {
 		e.Since = r.board.now()
 	}

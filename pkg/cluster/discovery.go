@@ -92,6 +92,9 @@ func (d *discovered) exclude(f filter) {
 		if status.Reason == "" && !f.wants(key) {
 			status.Reason, status.Message = "Filtered", "left out by the resource filter"
 		}
+		if status.Reason == "" && f.namespaces != nil && !r.Namespaced {
+			status.Reason, status.Message = "ClusterScoped", "in no namespace, and only those in "+strings.Join(f.namespaces, ", ")+" are counted"
+		}
 		if status.Reason != "" {
 			d.excluded[key] = status
 		}
@@ -104,6 +107,7 @@ func (d *discovered) exclude(f filter) {
 // filter says which resources are wanted, by patterns over their keys.
 type filter struct {
 	only, exclude []string
+	namespaces    []string // nil: all
 }
 
 func newFilter(only, exclude []string) (filter, error) {

@@ -148,6 +148,10 @@ func (w *Watcher) start(ctx context.Context, is *running, to sink) error {
 	ctx, is.stop = context.WithCancel(ctx)
 	is.done = make(chan struct{})
 	w.running[key] = is
+	if w.filter.namespaces != nil && is.source != nil && is.resource.Namespaced {
+		w.startParts(ctx, is, rd)
+		return nil
+	}
 	var f feed = newWatchFeed(rd, to, is.report, w.turns)
 	w.feeds.Go(func() {
 		defer close(is.done)

@@ -59,7 +59,7 @@ func unversioned(c *rest.Config) *rest.Config {
 // reader reads the objects of one resource from the API server. It is immutable.
 type reader struct {
 	client                 rest.Interface
-	path                   string
+	version, name          string // the path of the resource
 	acceptOne, acceptLists string // empty for the client's own
 	partial                bool   // protobuf is decoded in part
 	newList                func() runtime.Object
@@ -72,11 +72,12 @@ func (c clients) reader(r counts.Resource) (*reader, error) {
 		client:  c.whole,
 		newList: func() runtime.Object { return new(unstructured.UnstructuredList) },
 		state:   stateOf,
-		path:    "/apis/" + r.Group + "/" + r.Version + "/" + r.Name,
+		version: "/apis/" + r.Group + "/" + r.Version,
+		name:    "/" + r.Name,
 		gvk:     schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind},
 	}
 	if r.Group == "" {
-		rd.path = "/api/" + r.Version + "/" + r.Name
+		rd.version = "/api/" + r.Version
 	}
 	fields, err := schemaOf(r)
 	if fields == nil || err != nil {
@@ -96,8 +97,15 @@ func (c clients) reader(r counts.Resource) (*reader, error) {
 	return rd, nil
 }
 
+// in returns a reader of the objects of one namespace.
+func (r *reader) in(namespace string) *reader {
+	part := *r
+	part.version += "/namespaces/" + namespace
+	return &part
+}
+
 func (r *reader) request(accept string, o metav1.ListOptions) *rest.Request {
-	req := r.client.Get().AbsPath(r.path).MaxRetries(0).
+	req := r.client.Get().AbsPath(r.version+r.name).MaxRetries(0).
 		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
 	if accept != "" {
 		req.SetHeader("Accept", accept)

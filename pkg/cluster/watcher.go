@@ -27,6 +27,10 @@ type Options struct {
 	// keys: "pods", "*.apps". Empty Resources means all. What an embedder
 	// counts from its own informers belongs into Exclude.
 	Resources, Exclude []string
+	// Namespaces, unless empty, are those that are counted: each kind is listed and
+	// watched in each of them, so that rights in these suffice, and cluster-scoped
+	// kinds are left out. Ten namespaces make ten watches a kind.
+	Namespaces []string
 	// Log takes changes of state. Default: nothing is logged.
 	Log *slog.Logger
 }
@@ -40,6 +44,8 @@ func (o *Options) validate() (filter, error) {
 		problems = append(problems, errors.New("Options.Counter is missing"))
 	}
 	f, err := newFilter(o.Resources, o.Exclude)
+	problems = append(problems, err)
+	f.namespaces, err = validNamespaces(o.Namespaces)
 	return f, errors.Join(append(problems, err)...)
 }
 

@@ -23,6 +23,7 @@ type options struct {
 	listen              string
 	debounce            time.Duration
 	resources, exclude  []string
+	namespaces          []string
 	metricsNamespaces   bool
 	drainTimeout        time.Duration
 	logLevel, logFormat string
@@ -38,6 +39,7 @@ func (o *options) flags() *pflag.FlagSet {
 	f.DurationVar(&o.debounce, "debounce", 500*time.Millisecond, "shortest `time` between two messages of a subscription that asks for no other, 1ms to 1m")
 	f.StringSliceVar(&o.resources, "resources", nil, "count these `resources` only, for example pods,*.apps; * stands for any characters")
 	f.StringSliceVar(&o.exclude, "exclude-resources", nil, "count all but these `resources`; wins over --resources")
+	f.StringSliceVar(&o.namespaces, "namespaces", nil, "count in these `namespaces` only, with rights in these alone; cluster-scoped kinds are left out")
 	f.BoolVar(&o.metricsNamespaces, "metrics-namespaces", true, "label the counts in /metrics by namespace; off, there is one series a resource and state")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 5*time.Second, "longest `time` that a stop may take, 100ms to 5m")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
