@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/countd/countd/pkg/counts"
@@ -51,9 +50,11 @@ func CountInformer(ctx context.Context, o InformerOptions) error {
 		defer cancel()
 		_ = source.Close(closing)
 	}()
-	h := &handler{ctx: ctx, source: source, log: o.Log, gvk: schema.GroupVersionKind{
-		Group: o.Resource.Group, Version: o.Resource.Version, Kind: o.Resource.Kind,
-	}}
+	read, err := newInformedReader(o.Resource)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	h := &handler{ctx: ctx, source: source, log: o.Log, read: read}
 	if err := source.Begin(ctx); err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func CountInformer(ctx context.Context, o InformerOptions) error {
 type handler struct {
 	ctx    context.Context //nolint:containedctx // of CountInformer, which outlives the handler's calls
 	source *counts.Source
-	gvk    schema.GroupVersionKind
+	read   *informedReader
 	log    *slog.Logger
 }
 
@@ -117,7 +118,7 @@ func (h *handler) put(obj any) {
 	}
 	o := counts.Object{Namespace: m.GetNamespace(), Name: m.GetName()}
 	if object, ok := obj.(runtime.Object); ok {
-		if o.State, err = stateOf(object, h.gvk); err != nil {
+		if o.State, err = h.read.state(object); err != nil {
 			h.lost("object is counted without its state", "namespace", o.Namespace, "name", o.Name, "error", err)
 		}
 	}
@@ -125,5 +126,5 @@ func (h *handler) put(obj any) {
 }
 
 func (h *handler) lost(what string, attrs ...any) {
-	h.log.Warn("informer says something odd", append(attrs, "what", what, "kind", h.gvk.String())...)
+	h.log.Warn("informer says something odd", append(attrs, "what", what, "kind", h.read.gvk.String())...)
 }

@@ -129,7 +129,9 @@ func listened(t *testing.T) (*handler, *counts.Counter) {
 	source, err := c.Source(t.Context(), podsResource)
 	must(t, err)
 	must(t, source.End(t.Context()))
-	return &handler{ctx: t.Context(), source: source, log: slog.New(slog.DiscardHandler), gvk: corev1.SchemeGroupVersion.WithKind("Pod")}, c
+	read, err := newInformedReader(podsResource)
+	must(t, err)
+	return &handler{ctx: t.Context(), source: source, log: slog.New(slog.DiscardHandler), read: read}, c
 }
 
 func pod(namespace, name, uid string, phase corev1.PodPhase) *corev1.Pod {

@@ -36,6 +36,8 @@ func TestPartSaysTheSame(t *testing.T) {
 		t.Run(key, func(t *testing.T) {
 			said := make(map[counts.State]int)
 			d := newPartialDecoder(fields, gvk)
+			informed, err := newInformedReader(counts.Resource{Group: group, Version: p.version, Name: name, Kind: gvk.Kind})
+			must(t, err)
 			rapid.Check(t, func(t *rapid.T) {
 				o := reflect.New(typ)
 				filler{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)), words}.fill(o.Elem(), 0)
@@ -63,6 +65,13 @@ func TestPartSaysTheSame(t *testing.T) {
 				}
 				if got.State != want {
 					t.Fatalf("whole it is %+v, in part %+v\n%s", want, got.State, cmp.Diff(whole.Object, d.schema.Object(d.buffer)))
+				}
+				object, ok := reflect.TypeAssert[runtime.Object](o)
+				if !ok {
+					t.Fatalf("%s is no object", typ)
+				}
+				if informed, err := informed.state(object); err != nil || informed != want {
+					t.Fatalf("from an informer it is %+v, %v, and whole %+v", informed, err, want)
 				}
 				said[want]++
 			})
