@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -32,7 +31,19 @@ func (s *Server) checkSettled() error {
 	if s.settled() {
 		return nil
 	}
-	return errors.New("resources are still being counted for the first time")
+	of, ready, read := 0, 0, 0
+	for _, status := range s.options.Status() {
+		switch status.Phase {
+		case counts.Excluded:
+			continue
+		case counts.Ready:
+			ready++
+		case counts.Syncing:
+			read += status.Read
+		}
+		of++
+	}
+	return fmt.Errorf("resources are still being counted for the first time: %d of %d are ready, %d objects of the others are read", ready, of, read)
 }
 
 func (s *Server) checkShutdown() error {

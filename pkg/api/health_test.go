@@ -22,15 +22,22 @@ func TestHealthAnswersAsKubernetesComponentsDo(t *testing.T) {
 			}
 		}
 		const ok, failed = http.StatusOK, http.StatusInternalServerError
-		reason := "resources are still being counted for the first time"
+		f.setStatus(
+			counts.Status{Resource: pods, Phase: counts.Syncing, Read: 1200},
+			counts.Status{Resource: nodes, Phase: counts.Ready, Read: 3},
+			counts.Status{Resource: counts.Resource{Name: "gadgets"}, Phase: counts.Excluded},
+			counts.Status{Resource: widgets, Phase: counts.Failing},
+		)
+		reason := "resources are still being counted for the first time: 1 of 3 are ready, 1200 objects of the others are read"
+		pending := []string{"[!]resource pods syncing, 1200 read", "[!]resource widgets.example.com failing"}
 		check("/healthz", ok, "ok")
 		check("/livez", ok, "ok")
 		check("/livez?verbose", ok, "[+]ping ok", "livez check passed", "")
 		check("/livez/ping", ok, "ok")
-		check("/readyz", failed, "[+]ping ok", "[-]settled failed: "+reason, "[+]shutdown ok", "readyz check failed", "")
+		check("/readyz", failed, "[+]ping ok", "[-]settled failed: "+reason, "[+]shutdown ok", pending[0], pending[1], "readyz check failed", "")
 		check("/readyz/settled", failed, "internal server error: "+reason, "")
 		check("/readyz?exclude=settled", ok, "ok")
-		check("/readyz?exclude=settled&exclude=nonesuch&verbose", ok, "[+]ping ok", "[+]settled excluded: ok", "[+]shutdown ok", `warn: some health checks cannot be excluded: no matches for ["nonesuch"]`, "readyz check passed", "")
+		check("/readyz?exclude=settled&exclude=nonesuch&verbose", ok, "[+]ping ok", "[+]settled excluded: ok", "[+]shutdown ok", `warn: some health checks cannot be excluded: no matches for ["nonesuch"]`, pending[0], pending[1], "readyz check passed", "")
 		f.settle()
 		check("/readyz", ok, "ok")
 		check("/readyz/settled", ok, "ok")

@@ -153,7 +153,7 @@ func TestC26FourAnswers(t *testing.T) {
 		response, got := f.get("/readyz")
 		same(t, "readyz", strings.Split(got, "\n"),
 			"[+]ping ok",
-			"[-]settled failed: resources are still being counted for the first time",
+			"[-]settled failed: resources are still being counted for the first time: 1 of 4 are ready, 500 objects of the others are read",
 			"[+]shutdown ok",
 			`[!]resource nodes forbidden: Forbidden: nodes is forbidden: User "x" cannot list`,
 			"[!]resource widgets.example.com syncing, 500 read",

@@ -144,6 +144,11 @@ func (r *report) began() {
 	r.change(func(e *entry) { e.waiting, e.progress = false, r.board.now() })
 }
 
+// waits says that the list that is under way waits for a turn to go on.
+func (r *report) waits() {
+	r.change(func(e *entry) { e.waiting = true })
+}
+
 // relisting says that the counts follow nothing until a list has ended. A resource
 // that fails goes on failing until then.
 func (r *report) relisting(why error) {

@@ -72,11 +72,40 @@ func discover(ctx context.Context, client discovery.DiscoveryInterfaceWithContex
 	return d, nil
 }
 
+// oftenMany are kinds of which a cluster often holds very many objects. They are
+// read last, so that the others are ready within a moment. That is all that
+// depends on it: a large kind that is not named here keeps none waiting either.
+var oftenMany = map[string]bool{
+	"pods":                                   true,
+	"events":                                 true,
+	"events.events.k8s.io":                   true,
+	"secrets":                                true,
+	"configmaps":                             true,
+	"endpoints":                              true,
+	"serviceaccounts":                        true,
+	"replicasets.apps":                       true,
+	"controllerrevisions.apps":               true,
+	"jobs.batch":                             true,
+	"leases.coordination.k8s.io":             true,
+	"endpointslices.discovery.k8s.io":        true,
+	"rolebindings.rbac.authorization.k8s.io": true,
+	"certificaterequests.cert-manager.io":    true,
+	"ciliumendpoints.cilium.io":              true,
+	"ciliumidentities.cilium.io":             true,
+	"policyreports.wgpolicyk8s.io":           true,
+}
+
 // inOrder returns resources so that what a person looks for first is read first:
-// those of the core group, then the others, in the order of their keys.
+// those of the core group, then the others, and last those with many objects.
 func inOrder(resources map[string]counts.Resource) []counts.Resource {
+	many := func(r counts.Resource) int {
+		if oftenMany[r.Key()] {
+			return 1
+		}
+		return 0
+	}
 	return slices.SortedFunc(maps.Values(resources), func(x, y counts.Resource) int {
-		return cmp.Or(cmp.Compare(x.Group, y.Group), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(cmp.Compare(many(x), many(y)), cmp.Compare(x.Group, y.Group), cmp.Compare(x.Name, y.Name))
 	})
 }
 

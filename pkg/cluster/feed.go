@@ -83,7 +83,7 @@ type watchFeed struct {
 	reader *reader
 	sink   sink
 	report *report
-	turns  turns
+	turns  *turns
 
 	rv         string    // where the watch goes on
 	synced     bool      // a round has ended, and rv is good
@@ -95,7 +95,7 @@ type watchFeed struct {
 	pageSize   int64     // objects a page
 }
 
-func newWatchFeed(r *reader, s sink, status *report, t turns) *watchFeed {
+func newWatchFeed(r *reader, s sink, status *report, t *turns) *watchFeed {
 	return &watchFeed{reader: r, sink: s, report: status, turns: t, pageSize: pageObjects}
 }
 
@@ -211,12 +211,11 @@ func (f *watchFeed) watch(ctx context.Context) error {
 
 // stream begins with a streaming list and goes over into its watch.
 func (f *watchFeed) stream(ctx context.Context) error {
-	endTurn, err := f.turns.take(ctx)
+	turn, err := f.turns.take(ctx, f.report)
 	if err != nil {
 		return err
 	}
-	defer endTurn()
-	f.report.began()
+	defer turn.end()
 	listing, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stall := time.AfterFunc(stallTime, func() { cancel(errStalled) })
@@ -256,14 +255,18 @@ func (f *watchFeed) stream(ctx context.Context) error {
 			return fmt.Errorf("listing: %w", causeOf(listing, err))
 		}
 		if n%stallObjects == 0 {
-			stall.Reset(stallTime)
 			f.report.read(n)
+			stall.Stop() // waiting for a turn is no stall
+			if err := turn.goesOn(ctx); err != nil {
+				return err
+			}
+			stall.Reset(stallTime)
 		}
 	}
 	if !stall.Stop() {
 		return errStalled // its end and the alarm came at once
 	}
-	endTurn()
+	turn.end()
 	if err := f.roundEnded(ctx); err != nil {
 		return err
 	}
@@ -272,12 +275,11 @@ func (f *watchFeed) stream(ctx context.Context) error {
 
 // list reads all pages.
 func (f *watchFeed) list(ctx context.Context) error {
-	endTurn, err := f.turns.take(ctx)
+	turn, err := f.turns.take(ctx, f.report)
 	if err != nil {
 		return err
 	}
-	defer endTurn()
-	f.report.began()
+	defer turn.end()
 	if err := f.sink.Begin(ctx); err != nil {
 		return err
 	}
@@ -307,6 +309,9 @@ func (f *watchFeed) list(ctx context.Context) error {
 		f.rv, o.Continue = page.resourceVersion, page.next
 		if page.next == "" {
 			return f.roundEnded(ctx)
+		}
+		if err := turn.goesOn(ctx); err != nil {
+			return err
 		}
 	}
 }

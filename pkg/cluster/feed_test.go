@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -164,34 +163,4 @@ func TestBackoffIsBoundedAndSpread(t *testing.T) {
 	if total < 3*time.Minute {
 		t.Errorf("20 failures in %v are a storm", total)
 	}
-}
-
-// TestTurnIsGivenUp: lists that hang do not keep the others waiting for a turn.
-func TestTurnIsGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns()
-		for range turnsAtOnce {
-			_, err := turns.take(t.Context()) // and never ends it
-			must(t, err)
-		}
-		began := time.Now()
-		end, err := turns.take(t.Context())
-		must(t, err)
-		if waited := time.Since(began); waited != turnLasts {
-			t.Errorf("waited %v for a turn", waited)
-		}
-		end()
-		end() // once too often is harmless
-		ctx, cancel := context.WithCancelCause(t.Context())
-		want := errors.New("over")
-		for range turnsAtOnce {
-			_, err := turns.take(ctx)
-			must(t, err)
-		}
-		cancel(want)
-		if _, err := turns.take(ctx); !errors.Is(err, want) {
-			t.Errorf("got %v", err)
-		}
-		time.Sleep(turnLasts) // fake time: the turns above end
-	})
 }

@@ -82,7 +82,7 @@ type Watcher struct {
 	discovery discovery.DiscoveryInterfaceWithContext
 	clients   clients
 	http      *http.Client
-	turns     turns
+	turns     *turns
 	board     *board
 	settled   chan struct{}
 	kick      chan struct{} // holds one: discovery should be asked
@@ -197,11 +197,14 @@ func (w *Watcher) close(ctx context.Context) {
 	}
 }
 
-// observe closes settled in its time, and logs what is not followed.
+// observe closes settled in its time, logs how far that is until then, and logs
+// what is not followed.
 func (w *Watcher) observe(ctx context.Context) {
 	settling := time.NewTicker(100 * time.Millisecond)
 	defer settling.Stop()
 	settled := settling.C
+	progress := time.NewTicker(progressEvery)
+	defer progress.Stop()
 	var trouble <-chan time.Time // when changes of phase are logged
 	for {
 		select {
@@ -211,9 +214,12 @@ func (w *Watcher) observe(ctx context.Context) {
 			if w.board.settled() {
 				settled = nil
 				settling.Stop()
+				progress.Stop()
 				close(w.settled)
 				w.log.Info("counting", "resources", w.counter.Snapshot().Len())
 			}
+		case <-progress.C:
+			w.board.logProgress(objects(w.counter.Snapshot()))
 		case <-w.board.changed:
 			if trouble == nil {
 				trouble = time.After(troubleAfter)
