@@ -37,6 +37,7 @@ func Main(ctx context.Context, version string, args []string, stdout, stderr io.
 		_, err := fmt.Fprintln(stdout, "countd", version)
 		return err
 	}
+	collectOften()
 	log := o.logger(stderr)
 	// What client-go says goes where everything goes. Its global logger stays as it is.
 	ctx = klog.NewContext(ctx, logr.FromSlogHandler(log.Handler()))
@@ -67,9 +68,9 @@ func run(ctx context.Context, o options, config *rest.Config, version string, lo
 	if err != nil {
 		return err
 	}
-	for _, c := range []prometheus.Collector{
+	for _, c := range append(memoryMetrics(readMemory),
 		collector, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	} {
+	) {
 		if err := registry.Register(c); err != nil {
 			return fmt.Errorf("registering metrics: %w", err)
 		}
@@ -106,6 +107,7 @@ func run(ctx context.Context, o options, config *rest.Config, version string, lo
 		return server.Run(serving, listener)
 	})
 	edges.Go(func() error { return watcher.Run(watching) })
+	edges.Go(func() error { watchMemory(watching, log, readMemory); return nil })
 
 	err = edges.Wait()
 	stopCounting()
