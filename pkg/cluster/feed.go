@@ -91,6 +91,7 @@ type watchFeed struct {
 	pagesSince time.Time // when that was found out
 	cuts       int       // streaming lists cut short or refused in a row
 	stuck      int       // refusals in a row to go on at rv that are no 410
+	ends       time.Time // when the watch was asked to end
 	good       bool      // the last attempt had a watch that lived for goodWatch
 	pageSize   int64     // objects a page
 }
@@ -116,15 +117,23 @@ func (f *watchFeed) run(ctx context.Context) {
 		switch {
 		case listed: // now watch
 		case err == nil:
-			if !f.good {
+			switch {
+			case !f.good:
 				pause = backoff.Step()
 				f.report.failed(errShort)
+			case time.Now().Before(f.ends):
+				pause = untilReconnect()
 			}
 		case f.synced && expired(err):
 			f.relist(err)
 			pause = backoff.Step()
 		default:
-			if pause = f.failed(err, backoff.Step()); pause > 0 {
+			if f.good {
+				pause = untilReconnect()
+			} else {
+				pause = backoff.Step()
+			}
+			if pause = f.failed(err, pause); pause > 0 {
 				f.report.failed(err)
 			}
 		}
@@ -193,10 +202,12 @@ func (f *watchFeed) attempt(ctx context.Context) error {
 
 // watch goes on where the last watch ended.
 func (f *watchFeed) watch(ctx context.Context) error {
+	var timeout *int64
+	timeout, f.ends = watchTimeout()
 	w, err := f.reader.watch(ctx, metav1.ListOptions{
 		ResourceVersion:     f.rv,
 		AllowWatchBookmarks: true,
-		TimeoutSeconds:      watchTimeout(),
+		TimeoutSeconds:      timeout,
 	})
 	if err != nil {
 		return fmt.Errorf("watching: %w", err)
@@ -222,11 +233,13 @@ func (f *watchFeed) stream(ctx context.Context) error {
 	defer stall.Stop()
 
 	initial := true
+	var timeout *int64
+	timeout, f.ends = watchTimeout()
 	w, err := f.reader.watch(listing, metav1.ListOptions{
 		SendInitialEvents:    &initial,
 		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 		AllowWatchBookmarks:  true,
-		TimeoutSeconds:       watchTimeout(),
+		TimeoutSeconds:       timeout,
 	})
 	if err != nil {
 		return fmt.Errorf("listing: %w", causeOf(listing, err))

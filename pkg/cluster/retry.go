@@ -38,9 +38,19 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-func watchTimeout() *int64 {
-	seconds := int64(jitter(minWatch) / time.Second)
-	return &seconds
+// watchTimeout is how many seconds a watch is asked to last, and when it then ends.
+func watchTimeout() (seconds *int64, ends time.Time) {
+	lasts := jitter(minWatch).Truncate(time.Second)
+	return new(int64(lasts / time.Second)), time.Now().Add(lasts)
+}
+
+// reconnectWithin is for a watch that was good and ends before it was asked to: the
+// API server stops, or a connection that all watches share breaks. They are taken up
+// again at moments spread over this time.
+const reconnectWithin = 2 * time.Second
+
+func untilReconnect() time.Duration {
+	return rand.N(reconnectWithin) //nolint:gosec // spreads load, protects nothing
 }
 
 // jitter returns something between d and twice d.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -33,6 +34,7 @@ type Proxy struct {
 type Request struct {
 	Method, Path, Accept string
 	Query                url.Values
+	At                   time.Time // when it came
 }
 
 // New starts a proxy that ends with the test.
@@ -80,7 +82,7 @@ func New(t testing.TB, upstream *rest.Config) *Proxy {
 func (p *Proxy) seen(r *http.Request) []*Interceptor {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.requests = append(p.requests, Request{r.Method, r.URL.Path, r.Header.Get("Accept"), r.URL.Query()})
+	p.requests = append(p.requests, Request{r.Method, r.URL.Path, r.Header.Get("Accept"), r.URL.Query(), time.Now()})
 	return slices.Clone(p.interceptors)
 }
 
