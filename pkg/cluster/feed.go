@@ -163,7 +163,9 @@ func (f *watchFeed) failed(err error, pause time.Duration) time.Duration {
 	case !f.pages && errors.Is(err, errStalled):
 		f.usePages("its streaming list did not end, it is read in pages")
 		return 0
-	case !f.pages && (errors.Is(err, errCut) || cannotGoOn(err) || apierrors.IsTooManyRequests(err)):
+	// A timeout: the server's cache, from which it streams, does not fill, because the
+	// objects cannot be converted for instance. Its plain list says why.
+	case !f.pages && (errors.Is(err, errCut) || cannotGoOn(err) || apierrors.IsTooManyRequests(err) || apierrors.IsTimeout(err)):
 		if f.cuts++; f.cuts >= cutsAllowed {
 			f.usePages("its streaming list was cut short or refused, it is read in pages: " + err.Error())
 		}
