@@ -8,6 +8,7 @@ replace github.com/countd/countd => ../
 
 require (
 	github.com/countd/countd v0.0.0-00010101000000-000000000000
+	github.com/google/go-cmp v0.7.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.25.0
 	k8s.io/api v0.37.2

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 )
 
 // Options say what a Server holds.
@@ -21,38 +20,71 @@ type Options struct {
 	NoStreamingLists bool
 }
 
-// Server is an http.Handler. It is immutable.
+// Server is an http.Handler, safe for concurrent use.
 type Server struct {
-	options Options
-	name    string // of the resource
-	mux     *http.ServeMux
+	eras *eras
+	mux  *http.ServeMux
 }
+
+// kinds are those that a server can hold, with the names of their resources.
+var kinds = map[string]string{"Pod": "pods", "ConfigMap": "configmaps"}
 
 // New returns a server of what the options say.
 func New(o Options) (*Server, error) {
-	names := map[string]string{"Pod": "pods", "ConfigMap": "configmaps"}
-	name, ok := names[o.Kind]
+	name, ok := kinds[o.Kind]
 	if !ok || o.Objects < 1 || o.Namespaces < 1 || o.Changes < 0 || o.Changes > o.Objects/2 {
 		return nil, fmt.Errorf("apiserver: %+v: want a Pod or ConfigMap, some objects and namespaces, and at most one change for two objects", o)
 	}
-	s := &Server{options: o, name: name, mux: http.NewServeMux()}
+	if o.Objects > maxObjects || o.Namespaces > maxNamespaces {
+		return nil, fmt.Errorf("apiserver: %+v: want at most %d objects in %d namespaces", o, maxObjects, maxNamespaces)
+	}
+	s := &Server{eras: newEras(history{o}), mux: http.NewServeMux()}
 	const crds, services = "/apis/apiextensions.k8s.io/v1", "/apis/apiregistration.k8s.io/v1"
+	s.mux.HandleFunc("GET /version", document(map[string]any{"major": "1", "minor": "37", "gitVersion": "v1.37.2"}))
 	s.mux.HandleFunc("GET /api", document(map[string]any{"kind": "APIVersions", "versions": []string{"v1"}}))
 	s.mux.HandleFunc("GET /apis", document(map[string]any{"kind": "APIGroupList", "apiVersion": "v1", "groups": []any{group("apiextensions.k8s.io"), group("apiregistration.k8s.io")}}))
 	s.mux.HandleFunc("GET /api/v1", document(resources("v1", name, o.Kind, true)))
 	s.mux.HandleFunc("GET "+crds, document(resources("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", false)))
 	s.mux.HandleFunc("GET "+services, document(resources("apiregistration.k8s.io/v1", "apiservices", "APIService", false)))
-	// These two have no objects.
-	s.mux.Handle("GET "+crds+"/customresourcedefinitions", s.serve(list{options: Options{Kind: "CustomResourceDefinition"}, version: "apiextensions.k8s.io/v1"}))
-	s.mux.Handle("GET "+services+"/apiservices", s.serve(list{options: Options{Kind: "APIService"}, version: "apiregistration.k8s.io/v1"}))
-	s.mux.Handle("GET /api/v1/"+name, s.serve(list{options: o, version: "v1"}))
+	all := map[string]*collection{
+		"/api/v1/" + name: {history: history{o}, apiVersion: "v1"},
+		// These two have no objects.
+		crds + "/customresourcedefinitions": {history: history{Options{Kind: "CustomResourceDefinition", Namespaces: 1}}, apiVersion: "apiextensions.k8s.io/v1"},
+		services + "/apiservices":           {history: history{Options{Kind: "APIService", Namespaces: 1}}, apiVersion: "apiregistration.k8s.io/v1"},
+	}
+	for path, r := range all {
+		r.eras, r.streams = newEras(r.history), !o.NoStreamingLists
+		if r.options.Objects > 0 {
+			r.eras = s.eras
+		}
+		if err := r.encodeAll(); err != nil {
+			return nil, fmt.Errorf("apiserver: %w", err)
+		}
+		s.mux.Handle("GET "+path, r)
+	}
+	s.mux.HandleFunc("GET /bench/moment", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.Moment()) })
+	s.mux.HandleFunc("POST /bench/expire", func(w http.ResponseWriter, r *http.Request) {
+		gone, err := strconv.Atoi(r.FormValue("gone"))
+		if err != nil || gone < 0 {
+			http.Error(w, "gone: want a number of objects", http.StatusBadRequest)
+			return
+		}
+		answer(w, s.Expire(gone))
+	})
 	return s, nil
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
 // Events is how many events follow the initial objects.
-func (s *Server) Events() int { return s.options.Changes * eventsPerChange }
+func (s *Server) Events() int { return s.eras.history.events() }
+
+// Moment is what a client holds that has read everything.
+func (s *Server) Moment() Moment { return s.eras.history.end(s.eras.get()) }
+
+// Expire makes a break, in which so many objects are deleted unseen, and returns what
+// a client holds that has listed everything anew.
+func (s *Server) Expire(gone int) Moment { return s.eras.expire(gone) }
 
 func group(name string) any {
 	version := map[string]any{"groupVersion": name + "/v1", "version": "v1"}
@@ -66,96 +98,10 @@ func resources(groupVersion, name, kind string, namespaced bool) any {
 }
 
 func document(v any) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, v) }
+	return func(w http.ResponseWriter, _ *http.Request) { answer(w, v) }
 }
 
-func answer(w http.ResponseWriter, code int, v any) {
+func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(v) // the client is gone
-}
-
-func refuse(w http.ResponseWriter, code int, reason, message string) {
-	answer(w, code, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": message, "code": code})
-}
-
-// list is one resource, as it is asked for.
-type list struct {
-	options  Options
-	version  string // group and version
-	metadata bool   // PartialObjectMetadata is wanted
-}
-
-func (s *Server) serve(l list) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		l := l
-		l.metadata = strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata")
-		if watch, _ := strconv.ParseBool(r.URL.Query().Get("watch")); watch {
-			l.serveWatch(w, r)
-			return
-		}
-		l.serveList(w, r)
-	})
-}
-
-// serveList answers with one page.
-func (l list) serveList(w http.ResponseWriter, r *http.Request) {
-	first, _ := strconv.Atoi(r.URL.Query().Get("continue"))
-	last := l.options.Objects
-	if limit, _ := strconv.Atoi(r.URL.Query().Get("limit")); limit > 0 {
-		last = min(last, first+limit)
-	}
-	next := ""
-	if last < l.options.Objects {
-		next = strconv.Itoa(last)
-	}
-	kind, version := l.options.Kind+"List", l.version
-	if l.metadata {
-		kind, version = "PartialObjectMetadataList", "meta.k8s.io/v1"
-	}
-	w.Header().Set("Content-Type", "application/json")
-	out := newWriter(w)
-	out.b = fmt.Appendf(out.b, `{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":"%d","continue":%q},"items":[`, kind, version, firstVersion, next)
-	for i := first; i < last; i++ {
-		if i > first {
-			out.b = append(out.b, ',')
-		}
-		out.b = l.appendObject(out.b, object{number: i, version: firstVersion})
-		if !out.ready() {
-			return
-		}
-	}
-	out.b = append(out.b, "]}\n"...)
-	out.flush()
-}
-
-// writer gathers bytes and writes them in large pieces.
-type writer struct {
-	w    http.ResponseWriter
-	b    []byte
-	gone bool
-}
-
-const pieceSize = 64 << 10
-
-func newWriter(w http.ResponseWriter) *writer {
-	return &writer{w: w, b: make([]byte, 0, pieceSize+16<<10)}
-}
-
-// ready writes a full piece and reports whether the client is there.
-func (w *writer) ready() bool {
-	if len(w.b) < pieceSize {
-		return !w.gone
-	}
-	return w.flush()
-}
-
-func (w *writer) flush() bool {
-	if _, err := w.w.Write(w.b); err != nil {
-		w.gone = true
-		return false
-	}
-	w.b = w.b[:0]
-	w.gone = http.NewResponseController(w.w).Flush() != nil
-	return !w.gone
 }

@@ -1,104 +1,175 @@
 package apiserver
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-const (
-	// firstVersion is the resourceVersion of the first moment; each event has
-	// the next.
-	firstVersion    = 1000
-	eventsPerChange = 3
-	// bookmarkEvery is how often a real API server sends bookmarks.
-	bookmarkEvery = time.Minute
-)
+// bookmarkEvery is how often a real API server sends bookmarks.
+const bookmarkEvery = time.Minute
 
 // serveWatch sends all changes since a version, and before them all objects where
-// a streaming list is asked for; then bookmarks until the client leaves or its
-// time is over.
-func (l list) serveWatch(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	initial, _ := strconv.ParseBool(query.Get("sendInitialEvents"))
-	if initial && l.options.NoStreamingLists {
-		refuse(w, http.StatusUnprocessableEntity, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")
+// a streaming list is asked for; then bookmarks until the client leaves, its time is
+// over, or a break ends it.
+func (q request) serveWatch(w http.ResponseWriter, r *http.Request) {
+	start, initial, err := q.begin()
+	if err != nil && !apierrors.IsResourceExpired(err) {
+		q.fail(w, err)
 		return
 	}
-	done := 0
-	if version, err := strconv.Atoi(query.Get("resourceVersion")); err == nil && version > firstVersion {
-		done = version - firstVersion
-	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", q.streamType())
 	out := newWriter(w)
-	if initial {
-		for i := range l.options.Objects {
-			out.b = l.appendEvent(out.b, "ADDED", object{number: i, version: firstVersion})
-			if !out.ready() {
-				return
-			}
-		}
-		out.b = l.appendBookmark(out.b, firstVersion, true)
-		done = 0
-	}
-	events := l.options.Changes * eventsPerChange
-	for ; done < events; done++ {
-		kind, o := l.event(done)
-		out.b = l.appendEvent(out.b, kind, o)
-		if !out.ready() {
-			return
-		}
-	}
-	if !out.flush() {
+	if err != nil { // which a real one says in the stream, too
+		q.sendError(out, err)
 		return
 	}
-	seconds, _ := strconv.Atoi(query.Get("timeoutSeconds"))
-	end := time.NewTimer(max(time.Duration(seconds)*time.Second, bookmarkEvery))
-	defer end.Stop()
+	if initial && !q.sendInitial(out, start) {
+		return
+	}
+	if !q.sendChanges(out, start) {
+		return
+	}
+	end := q.era.base
+	end.done = q.events()
+	var seconds int64
+	if q.TimeoutSeconds != nil {
+		seconds = *q.TimeoutSeconds
+	}
+	over := time.NewTimer(max(time.Duration(seconds)*time.Second, bookmarkEvery))
+	defer over.Stop()
 	bookmarks := time.NewTicker(bookmarkEvery)
 	defer bookmarks.Stop()
 	for {
 		select {
 		case <-r.Context().Done():
 			return
-		case <-end.C:
+		case <-over.C:
+			return
+		case <-q.era.ended:
+			q.sendError(out, apierrors.NewResourceExpired("too old resource version"))
 			return
 		case <-bookmarks.C:
-			out.b = l.appendBookmark(out.b, firstVersion+events, false)
-			if !out.flush() {
+			if q.AllowWatchBookmarks && !q.sendBookmark(out, end, false) {
 				return
 			}
 		}
 	}
 }
 
-// event is the event with a number from 0.
-func (l list) event(number int) (kind string, o object) {
-	change, version := number/eventsPerChange, firstVersion+number+1
-	switch number % eventsPerChange {
-	case 0:
-		return "DELETED", object{number: change, version: version}
-	case 1:
-		return "ADDED", object{number: l.options.Objects + change, version: version}
-	default:
-		return "MODIFIED", object{number: l.options.Objects/2 + change, version: version, moved: true}
+// begin returns the moment from which a watch goes on, and whether it begins with all
+// objects of that moment.
+func (q request) begin() (start moment, initial bool, err error) {
+	if q.SendInitialEvents != nil {
+		initial = *q.SendInitialEvents
+	} else {
+		initial = q.ResourceVersion == "" || q.ResourceVersion == "0"
 	}
+	if initial {
+		start, err = q.notOlderThan(q.ResourceVersion)
+		return start, true, err
+	}
+	version, err := strconv.Atoi(q.ResourceVersion)
+	if err != nil {
+		return start, false, apierrors.NewBadRequest("resourceVersion: " + err.Error())
+	}
+	start, tooOld, tooLarge := q.moment(q.era, version)
+	if tooOld {
+		return start, false, apierrors.NewResourceExpired("too old resource version: " + q.ResourceVersion)
+	}
+	if tooLarge {
+		start.done = q.events()
+	}
+	return start, false, nil
 }
 
-func (l list) appendEvent(b []byte, kind string, o object) []byte {
-	b = fmt.Appendf(b, `{"type":%q,"object":`, kind)
-	b = l.appendObject(b, o)
-	return append(b, "}\n"...)
+// sendInitial sends all objects of a moment, and the bookmark that ends them where the
+// client has asked for it.
+func (q request) sendInitial(out *writer, m moment) bool {
+	templates := q.templates[q.encoding]
+	var v values
+	for i := q.from(m); i < q.to(m); i++ {
+		o := q.at(m, i)
+		v.set(o, q.options.Namespaces)
+		out.b = templates[templateOf(q.options.Kind, o)].events[added].append(out.b, &v)
+		if !out.ready() {
+			return false
+		}
+	}
+	if q.SendInitialEvents == nil || !q.AllowWatchBookmarks {
+		return out.flush()
+	}
+	return q.sendBookmark(out, m, true)
 }
 
-func (l list) appendBookmark(b []byte, version int, endsList bool) []byte {
-	kind, apiVersion, annotations := l.options.Kind, l.version, ""
-	if l.metadata {
-		kind, apiVersion = "PartialObjectMetadata", "meta.k8s.io/v1"
+func (q request) sendChanges(out *writer, start moment) bool {
+	templates := q.templates[q.encoding]
+	var v values
+	for i := start.done; i < q.events(); i++ {
+		kind, o := q.change(i)
+		v.set(o, q.options.Namespaces)
+		out.b = templates[templateOf(q.options.Kind, o)].events[kind].append(out.b, &v)
+		if !out.ready() {
+			return false
+		}
 	}
+	return out.flush()
+}
+
+func (q request) sendBookmark(out *writer, m moment, endsList bool) bool {
+	mark := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: q.options.Kind, APIVersion: q.apiVersion}}
+	if q.metadata {
+		mark.TypeMeta = partial(mark).TypeMeta
+	}
+	mark.ResourceVersion = strconv.Itoa(q.version(m))
 	if endsList {
-		annotations = `,"annotations":{"k8s.io/initial-events-end":"true"}`
+		mark.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
 	}
-	return fmt.Appendf(b, `{"type":"BOOKMARK","object":{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":"%d","creationTimestamp":null%s}}}`+"\n", kind, apiVersion, version, annotations)
+	// Metadata is the first field of every kind: no other object is needed.
+	event, err := q.event("BOOKMARK", mark)
+	out.b = append(out.b, event...)
+	return err == nil && out.flush()
+}
+
+func (q request) sendError(out *writer, err error) {
+	s := statusOf(err)
+	s.Kind, s.APIVersion = "Status", "v1"
+	if event, err := q.event("ERROR", &s); err == nil {
+		out.b = append(out.b, event...)
+		out.flush()
+	}
+}
+
+// writer gathers bytes and writes them in large pieces.
+type writer struct {
+	w    http.ResponseWriter
+	b    []byte
+	gone bool
+}
+
+const pieceSize = 64 << 10
+
+func newWriter(w http.ResponseWriter) *writer {
+	return &writer{w: w, b: make([]byte, 0, pieceSize+16<<10)}
+}
+
+// ready writes a full piece and reports whether the client is there.
+func (w *writer) ready() bool {
+	if len(w.b) < pieceSize {
+		return !w.gone
+	}
+	return w.flush()
+}
+
+func (w *writer) flush() bool {
+	if _, err := w.w.Write(w.b); err != nil {
+		w.gone = true
+		return false
+	}
+	w.b = w.b[:0]
+	w.gone = http.NewResponseController(w.w).Flush() != nil
+	return !w.gone
 }

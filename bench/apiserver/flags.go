@@ -1,0 +1,30 @@
+package apiserver
+
+import (
+	"flag"
+	"strconv"
+)
+
+// Flags adds the options as flags, with the values that o has as defaults.
+func (o *Options) Flags(set *flag.FlagSet) {
+	set.IntVar(&o.Objects, "objects", o.Objects, "`number` of objects")
+	set.IntVar(&o.Namespaces, "namespaces", o.Namespaces, "`number` of namespaces that they are in")
+	set.IntVar(&o.Changes, "changes", o.Changes, "`number` of changes after the first list, each a deletion, a creation and an update; -1 is one for ten objects")
+	set.StringVar(&o.Kind, "kind", o.Kind, "Pod, or ConfigMap, of which countd reads only metadata")
+	set.BoolVar(&o.NoStreamingLists, "pages", o.NoStreamingLists, "have lists read in pages, as from an old API server")
+}
+
+// Default fills in what flags leave open.
+func (o *Options) Default() {
+	if o.Changes < 0 {
+		o.Changes = o.Objects / 10
+	}
+}
+
+// Args are the flags that say what o says.
+func (o *Options) Args() []string {
+	return []string{
+		"-objects", strconv.Itoa(o.Objects), "-namespaces", strconv.Itoa(o.Namespaces), "-changes", strconv.Itoa(o.Changes),
+		"-kind", o.Kind, "-pages=" + strconv.FormatBool(o.NoStreamingLists),
+	}
+}
