@@ -76,9 +76,6 @@ func New(o Options) (*Server, error) {
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Events is how many events follow the initial objects.
-func (s *Server) Events() int { return s.eras.history.events() }
-
 // Moment is what a client holds that has read everything.
 func (s *Server) Moment() Moment { return s.eras.history.end(s.eras.get()) }
 

@@ -1,17 +1,55 @@
-// Command memory measures how many bytes countd holds for each object it counts:
+// Command memory measures what memory countd needs to count a million Pods, at rest,
+// while it starts and while it has to list everything anew, and what client-go's
+// informers need for the same Pods:
 //
-//	go run ./memory -objects 200000
+//	go run ./memory
+//	go run ./memory -objects 200000 -peers=false
 //
-// countd's counting half, pkg/cluster and pkg/counts, runs in this process; the
-// API server that it reads from, a stand-in, runs in another. When all objects
-// are counted and the changes that follow are folded in, the heap is measured
-// after two garbage collections, less what it was before anything was made. So
-// the figure has everything in it that is kept: records, namespaces, snapshots,
-// clients.
+// Each reader (see package reader) runs in a process of its own, one after the other,
+// against one API server in another process, a stand-in (see package apiserver). It
+// reads all objects and the changes that follow, rests, is measured, and then has to
+// list anew, because the server ends its watch with 410 Gone; in the gap, one object
+// in a thousand has gone. Its count must be right before each measurement.
+//
+// What the figures are:
+//
+//   - heap bytes an object: runtime.MemStats.HeapAlloc after two garbage collections,
+//     less the same before anything was made, by the number of objects. So it has
+//     everything in it that is kept: records, namespaces, snapshots, clients.
+//   - heap in use: MemStats.HeapInuse, here read from runtime/metrics, which does not
+//     stop the world: all spans of the heap that have an object in them. Garbage that
+//     has not been collected is in it, and room in spans that are not full. Its peak is
+//     the highest of samples taken every millisecond, so the collector's pace is in it:
+//     with GOGC=50 Go lets the heap grow by half before it collects.
+//   - peak_ratio: the highest peak, from the start of the process to its rest and from
+//     410 to the next rest, by the heap in use at rest, after two collections. That is
+//     the strictest of rests: without them, it has garbage in it too.
+//   - resident memory at rest: VmRSS -rest after everything was read, without a
+//     collection having been asked for. The whole process is in it.
+//   - CPU time: of the process, user and system, from its start.
+//
+// Countd's process sets its GC percent as cmd/countd does (-gogc, unless $GOGC is
+// set); informers have Go's own, 100. Of whole typed objects a million need more
+// memory than most machines have, so that reader reads -typed-objects from a server of
+// its own; its bytes an object do not depend on that.
+//
+// What is not Go, or not here, can be measured beside it: -peer-pid is the process id
+// of a program that somebody has started on the same API server. It is
+// waited for until it does nothing, and its resident memory and CPU time are told.
+// Where the server has to be there first, start it alone:
+//
+//	go run ./memory -serve -listen 127.0.0.1:18080
+//	go run ./memory -server http://127.0.0.1:18080 -peer-pid PID
+//
+// -source tally measures the core of countd alone, which is told of objects directly.
 //
 // The last line of the output is for programs:
 //
-//	RESULT bytes_per_object=… objects=… rss_mib=…
+//	RESULT bytes_per_object=… objects=… rss_mib=… peak_ratio=… vs_partial_metadata=… vs_transform=…
+//
+// The last two are our bytes an object by theirs: less than 1 is less memory than an
+// informer of PartialObjectMetadata, or one with a transform. They are absent with
+// -peers=false.
 package main
 
 import (
@@ -21,29 +59,40 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/countd/countd/bench/apiserver"
+	"github.com/countd/countd/bench/process"
 )
 
+// gcPercent is what cmd/countd sets.
+const gcPercent = 50
+
 func main() {
-	o := options{out: os.Stdout}
-	flag.IntVar(&o.server.Objects, "objects", 200_000, "`number` of objects")
-	flag.IntVar(&o.server.Namespaces, "namespaces", 500, "`number` of namespaces that they are in")
-	flag.IntVar(&o.server.Changes, "changes", -1, "`number` of changes after the first list, each a deletion, a creation and an update; default: one for ten objects")
-	flag.StringVar(&o.server.Kind, "kind", "Pod", "Pod, which is read whole, or ConfigMap, of which only metadata is")
-	flag.BoolVar(&o.server.NoStreamingLists, "pages", false, "read lists in pages, as from an old API server")
-	flag.StringVar(&o.source, "source", "cluster", "cluster measures all of the counting half, tally its core alone, which is told of the objects directly")
-	serve := flag.Bool("serve", false, "be the API server; used by the program itself")
+	o := options{out: os.Stdout, server: apiserver.Options{Objects: 1_000_000, Namespaces: 2000, Changes: -1, Kind: "Pod"}}
+	o.server.Flags(flag.CommandLine)
+	flag.StringVar(&o.source, "source", "cluster", "cluster measures all of the counting half, tally its core alone")
+	flag.BoolVar(&o.peers, "peers", true, "measure client-go's informers too")
+	flag.IntVar(&o.typedObjects, "typed-objects", 200_000, "`number` of objects, at most, that the informer of whole ones reads")
+	flag.IntVar(&o.peerPID, "peer-pid", 0, "process `id` of a program on the same API server, to be measured too")
+	flag.IntVar(&o.gogc, "gogc", gcPercent, "GC `percent` of countd's process, unless $GOGC is set")
+	flag.DurationVar(&o.rest, "rest", 10*time.Second, "how long a process rests before it is measured")
+	flag.StringVar(&o.url, "server", "", "`URL` of an API server that runs already (see -serve)")
+	flag.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` of the API server")
+	serve := flag.Bool("serve", false, "be the API server until standard input ends")
+	role := flag.String("role", "", "be one reader; used by the program itself")
 	flag.Parse()
-	if o.server.Changes < 0 {
-		o.server.Changes = o.server.Objects / 10
-	}
+	o.server.Default()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	run := o.run
-	if *serve {
+	switch {
+	case *serve:
 		run = o.serve
+	case *role != "":
+		run = func(ctx context.Context) error { return o.read(ctx, *role) }
 	}
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "memory:", err)
@@ -52,36 +101,28 @@ func main() {
 }
 
 type options struct {
-	server apiserver.Options
-	source string
-	out    io.Writer
+	server       apiserver.Options
+	source       string
+	peers        bool
+	typedObjects int
+	peerPID      int
+	gogc         int
+	rest         time.Duration
+	url, listen  string
+	out          io.Writer
 }
 
-// run measures and reports.
-func (o options) run(ctx context.Context) error {
-	server, err := apiserver.New(o.server)
+func (o options) serve(ctx context.Context) error {
+	handler, err := apiserver.New(o.server)
 	if err != nil {
 		return err
 	}
-	events := o.server.Objects + server.Events()
-	var feed feeder
-	switch o.source {
-	case "tally":
-		feed = tallyFeeder{o.server}
-	case "cluster":
-		child, err := startServer(ctx, o.server)
-		if err != nil {
-			return err
-		}
-		defer child.stop()
-		feed = clusterFeeder{child.url}
-	default:
-		return fmt.Errorf("source %q: want cluster or tally", o.source)
+	return process.Serve(process.Attended(ctx), o.listen, handler, o.out)
+}
+
+// setGC is countd's, for the whole process.
+func (o options) setGC() {
+	if _, set := os.LookupEnv("GOGC"); !set {
+		debug.SetGCPercent(o.gogc)
 	}
-	m, err := measure(ctx, feed, o.server.Objects, events)
-	if err != nil {
-		return err
-	}
-	m.report(o.out, o.server.Kind)
-	return nil
 }

@@ -1,78 +1,134 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
-	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/countd/countd/pkg/counts"
+	"github.com/countd/countd/bench/apiserver"
+	"github.com/countd/countd/bench/process"
+	"github.com/countd/countd/bench/reader"
 )
 
-// measured is what a run cost.
+// measured is what one reader cost. All memory is in bytes. Starting is from the
+// start to the first rest, Relisting from 410 to the second.
 type measured struct {
-	objects    int
-	namespaces int
-	events     int
-	synced     time.Duration // until the first list was counted
-	folded     time.Duration // until the changes were, too
-	heap       int64         // bytes
-	goroutines int
-	rss, peak  int64 // bytes
+	Reader      string
+	Objects     int
+	Listed      time.Duration // until the first list was complete
+	Read        time.Duration // until everything was
+	Relisted    time.Duration // from 410 until everything was read again
+	Heap        int64         // live at rest, less what it was before
+	HeapAfter   int64         // the same after the relist
+	InUse       int64         // of the heap at rest, after collections
+	StartPeak   int64         // of the heap in use, while starting
+	RelistPeak  int64         // of the heap in use, while relisting
+	Resident    int64         // at rest, before collections
+	RSSPeak     int64         // of resident memory, in all
+	StartCPU    time.Duration // until the first rest
+	RelistCPU   time.Duration // of the relist
+	Collections uint32        // garbage collections while starting, and at rest
+}
+
+// moments are an API server, or what stands for one.
+type moments interface {
+	Moment(ctx context.Context) (apiserver.Moment, error)
+	Expire(ctx context.Context, gone int) (apiserver.Moment, error)
 }
 
 const (
-	lookEvery     = 50 * time.Millisecond
+	lookEvery     = 20 * time.Millisecond
 	progressEvery = 10 * time.Second
+	// lostInGap is one object of how many that goes while nobody watches.
+	lostInGap = 1000
 )
 
-// measure runs a feeder until it has told of all events, checks the count, and
-// measures.
-func measure(ctx context.Context, f feeder, objects, events int) (m measured, err error) {
-	before := heap()
-	counter, err := counts.New(counts.Options{})
+// measure runs a reader, which begin makes, until it has read everything, measures
+// it at rest, has it list anew and measures it again.
+func measure(ctx context.Context, begin func() (reader.Reader, moments, error), rest time.Duration) (m measured, err error) {
+	before := live()
+	began := time.Now()
+	peak := newPeak()
+	defer peak.stop()
+	r, server, err := begin()
 	if err != nil {
 		return m, err
 	}
-	running, stop := context.WithCancel(ctx)
-	group, running := errgroup.WithContext(running)
-	group.Go(func() error { return counter.Run(running) })
-	group.Go(func() error { return f.feed(running, counter) })
+	running, stop := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		stop(fmt.Errorf("reading: %w", r.Run(running)))
+	}()
+	defer func() {
+		stop(nil)
+		<-ended
+	}()
 
-	m = measured{objects: objects, events: events}
-	began := time.Now()
-	if m.synced, err = await(running, counter, began, func() bool { return total(counter) == objects }); err == nil {
-		m.folded, err = await(running, counter, began, func() bool {
-			s := counter.Stats()
-			return s.Events >= uint64(events) && s.Waiting == 0 && total(counter) == objects
-		})
+	now, err := server.Moment(running)
+	if err != nil {
+		return m, err
 	}
-	if err == nil {
-		m.heap = heap() - before
-		m.goroutines = runtime.NumGoroutine()
-		m.namespaces = namespaces(counter)
-		m.rss, m.peak, err = resident()
+	m.Objects = now.Objects
+	if m.Listed, err = await(running, began, r.Listed); err != nil {
+		return m, err
 	}
-	stop()
-	if ended := group.Wait(); err == nil || errors.Is(err, context.Canceled) {
-		if ended != nil && !errors.Is(ended, context.Canceled) {
-			err = ended
-		}
+	if m.Read, err = await(running, began, func() bool { return r.Holds(now) }); err != nil {
+		return m, err
 	}
-	return m, err
+	var used process.Usage
+	if used, err = resting(running, rest); err != nil {
+		return m, err
+	}
+	m.Resident, m.StartCPU, m.StartPeak = used.Resident, used.CPU, peak.take()
+	m.Heap, m.InUse, m.Collections = live()-before, heapInUse(), collections()
+	if err := right(r, now); err != nil {
+		return m, err
+	}
+
+	runtime.GC() // of what right has made
+	if used, err = process.Self(); err != nil {
+		return m, err
+	}
+	peak.take()
+	again := time.Now()
+	if now, err = server.Expire(running, max(1, m.Objects/lostInGap)); err != nil {
+		return m, err
+	}
+	if m.Relisted, err = await(running, again, func() bool { return r.Holds(now) }); err != nil {
+		return m, err
+	}
+	relisted, err := resting(running, rest)
+	if err != nil {
+		return m, err
+	}
+	m.RelistPeak, m.RelistCPU, m.RSSPeak = peak.take(), relisted.CPU-used.CPU, relisted.Peak
+	m.HeapAfter = live() - before
+	return m, right(r, now)
+}
+
+// resting tells what the process takes after a rest.
+func resting(ctx context.Context, rest time.Duration) (process.Usage, error) {
+	select {
+	case <-time.After(rest):
+		return process.Self()
+	case <-ctx.Done():
+		return process.Usage{}, context.Cause(ctx)
+	}
+}
+
+func right(r reader.Reader, m apiserver.Moment) error {
+	if n := r.Objects(); n != m.Objects {
+		return fmt.Errorf("it has %d objects, want %d", n, m.Objects)
+	}
+	return nil
 }
 
 // await returns how long after began done was true.
-func await(ctx context.Context, c *counts.Counter, began time.Time, done func() bool) (time.Duration, error) {
+func await(ctx context.Context, began time.Time, done func() bool) (time.Duration, error) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	progress := time.NewTicker(progressEvery)
@@ -81,79 +137,10 @@ func await(ctx context.Context, c *counts.Counter, began time.Time, done func() 
 		select {
 		case <-look.C:
 		case <-progress.C:
-			fmt.Fprintf(os.Stderr, "memory: %d events folded after %s\n", c.Stats().Events, time.Since(began).Round(time.Second))
+			fmt.Fprintf(os.Stderr, "memory: reading for %s\n", time.Since(began).Round(time.Second))
 		case <-ctx.Done():
-			return 0, context.Cause(ctx)
+			return 0, errors.Join(context.Cause(ctx), errors.New("not everything has been read"))
 		}
 	}
 	return time.Since(began), nil
-}
-
-func total(c *counts.Counter) (n int) {
-	for r := range c.Snapshot().Resources() {
-		n += r.Total().Count()
-	}
-	return n
-}
-
-func namespaces(c *counts.Counter) int {
-	seen := make(map[string]bool)
-	for r := range c.Snapshot().Resources() {
-		for namespace := range r.Namespaces() {
-			seen[namespace] = true
-		}
-	}
-	return len(seen)
-}
-
-// heap returns the bytes of live objects. The first collection lets finalizers
-// run, the second takes what they held.
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
-
-// resident returns the resident memory of this process, now and at its most.
-func resident() (now, peak int64, err error) {
-	f, err := os.Open("/proc/self/status")
-	if err != nil {
-		return 0, 0, fmt.Errorf("reading resident memory, which only Linux tells: %w", err)
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 2 {
-			continue
-		}
-		kib, _ := strconv.ParseInt(fields[1], 10, 64)
-		switch fields[0] {
-		case "VmRSS:":
-			now = kib << 10
-		case "VmHWM:":
-			peak = kib << 10
-		}
-	}
-	return now, peak, nil
-}
-
-func (m measured) perObject() float64 { return float64(m.heap) / float64(m.objects) }
-
-func (m measured) report(out io.Writer, kind string) {
-	const mib = 1 << 20
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	row := func(name string, format string, args ...any) {
-		_, _ = fmt.Fprintf(table, name+"\t"+format+"\n", args...)
-	}
-	row("objects", "%d %ss in %d namespaces", m.objects, kind, m.namespaces)
-	row("first list counted after", "%.1f s", m.synced.Seconds())
-	row("all events folded after", "%.1f s, %d events", m.folded.Seconds(), m.events)
-	row("live heap", "%.1f MiB", float64(m.heap)/mib)
-	row("for each object", "%.1f bytes", m.perObject())
-	row("resident memory", "%.1f MiB, at its most %.1f MiB", float64(m.rss)/mib, float64(m.peak)/mib)
-	row("goroutines", "%d", m.goroutines)
-	_ = table.Flush()
-	_, _ = fmt.Fprintf(out, "RESULT bytes_per_object=%.1f objects=%d rss_mib=%.1f\n", m.perObject(), m.objects, float64(m.rss)/mib)
 }

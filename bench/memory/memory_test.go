@@ -5,16 +5,18 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/countd/countd/bench/apiserver"
+	"github.com/countd/countd/bench/reader"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestMeasures: whatever is counted from, the count is right before it is
-// measured, and the last line can be read by a program.
+// TestMeasures: whatever is counted from, the count is right before it is measured,
+// also after a relist, and the last line can be read by a program.
 func TestMeasures(t *testing.T) {
 	for name, o := range map[string]apiserver.Options{
 		"stream":   {Kind: "Pod"},
@@ -29,27 +31,47 @@ func TestMeasures(t *testing.T) {
 			}
 			server := httptest.NewServer(handler)
 			defer server.Close()
-			check(t, clusterFeeder{server.URL}, o, handler.Events())
+			check(t, o.Kind, func() (reader.Reader, moments, error) {
+				r, err := reader.New(reader.Countd, server.URL, o.Kind)
+				return r, apiserver.Client{URL: server.URL}, err
+			})
 		})
 	}
 	t.Run("tally", func(t *testing.T) {
-		o := apiserver.Options{Objects: 2000, Namespaces: 20, Changes: 100, Kind: "Pod"}
-		check(t, tallyFeeder{o}, o, 3*o.Changes)
+		check(t, "Pod", func() (reader.Reader, moments, error) {
+			tally, err := reader.NewTally(apiserver.Options{Objects: 2000, Namespaces: 20, Changes: 100})
+			return tally, tally, err
+		})
 	})
 }
 
-func check(t *testing.T, f feeder, o apiserver.Options, changes int) {
+func check(t *testing.T, kind string, begin func() (reader.Reader, moments, error)) {
 	t.Helper()
-	m, err := measure(t.Context(), f, o.Objects, o.Objects+changes)
+	m, err := measure(t.Context(), begin, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.namespaces != o.Namespaces {
-		t.Errorf("%d namespaces, want %d", m.namespaces, o.Namespaces)
+	if m.StartPeak == 0 || m.RelistPeak == 0 || m.InUse == 0 || m.Resident == 0 {
+		t.Errorf("not everything was measured: %+v", m)
 	}
 	var out bytes.Buffer
-	m.report(&out, o.Kind)
-	if result := regexp.MustCompile(`\nRESULT bytes_per_object=\d+\.\d objects=2000 rss_mib=\d+\.\d\n$`); !result.Match(out.Bytes()) {
+	report(&out, kind, []measured{m}, nil)
+	if result := regexp.MustCompile(`\nRESULT bytes_per_object=-?\d+\.\d objects=2000 rss_mib=\d+\.\d peak_ratio=\d+\.\d\d\n$`); !result.Match(out.Bytes()) {
 		t.Errorf("report ends otherwise than in %s:\n%s", result, out.Bytes())
+	}
+}
+
+// TestReportComparesBytes: the ratios are ours to theirs, of bytes an object.
+func TestReportComparesBytes(t *testing.T) {
+	all := []measured{
+		{Reader: reader.Countd, Objects: 1000, Heap: 50_000, InUse: 100_000, StartPeak: 120_000, RelistPeak: 150_000},
+		{Reader: reader.Metadata, Objects: 1000, Heap: 2_000_000, InUse: 1},
+		{Reader: reader.Transform, Objects: 500, Heap: 500_000, InUse: 1},
+	}
+	var out bytes.Buffer
+	report(&out, "Pod", all, nil)
+	const want = "\nRESULT bytes_per_object=50.0 objects=1000 rss_mib=0.0 peak_ratio=1.50 vs_partial_metadata=0.0250 vs_transform=0.0500\n"
+	if !bytes.HasSuffix(out.Bytes(), []byte(want)) {
+		t.Errorf("report ends otherwise than in %s:\n%s", want, out.Bytes())
 	}
 }
