@@ -27,12 +27,6 @@ func heapInUse() int64 {
 	return int64(samples[0].Value.Uint64() + samples[1].Value.Uint64())
 }
 
-func collections() uint32 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.NumGC
-}
-
 // sampleEvery is how often the heap in use is looked at. One collection of 60 MB
 // takes longer.
 const sampleEvery = time.Millisecond

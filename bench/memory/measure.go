@@ -16,21 +16,21 @@ import (
 // measured is what one reader cost. All memory is in bytes. Starting is from the
 // start to the first rest, Relisting from 410 to the second.
 type measured struct {
-	Reader      string
-	Objects     int
-	Listed      time.Duration // until the first list was complete
-	Read        time.Duration // until everything was
-	Relisted    time.Duration // from 410 until everything was read again
-	Heap        int64         // live at rest, less what it was before
-	HeapAfter   int64         // the same after the relist
-	InUse       int64         // of the heap at rest, after collections
-	StartPeak   int64         // of the heap in use, while starting
-	RelistPeak  int64         // of the heap in use, while relisting
-	Resident    int64         // at rest, before collections
-	RSSPeak     int64         // of resident memory, in all
-	StartCPU    time.Duration // until the first rest
-	RelistCPU   time.Duration // of the relist
-	Collections uint32        // garbage collections while starting, and at rest
+	Reader     string
+	Objects    int
+	Listed     time.Duration // until the first list was complete
+	Read       time.Duration // until everything was
+	Relisted   time.Duration // from 410 until everything was read again
+	Heap       int64         // live at rest, less what it was before
+	HeapAfter  int64         // the same after the relist
+	Idle       int64         // of the heap in use at rest, before collections
+	InUse      int64         // the same after them
+	StartPeak  int64         // of the heap in use, while starting
+	RelistPeak int64         // of the heap in use, while relisting
+	Resident   int64         // at rest, before collections
+	RSSPeak    int64         // of resident memory, in all
+	StartCPU   time.Duration // until the first rest
+	RelistCPU  time.Duration // of the relist
 }
 
 // moments are an API server, or what stands for one.
@@ -83,8 +83,8 @@ func measure(ctx context.Context, begin func() (reader.Reader, moments, error), 
 	if used, err = resting(running, rest); err != nil {
 		return m, err
 	}
-	m.Resident, m.StartCPU, m.StartPeak = used.Resident, used.CPU, peak.take()
-	m.Heap, m.InUse, m.Collections = live()-before, heapInUse(), collections()
+	m.Resident, m.StartCPU, m.StartPeak, m.Idle = used.Resident, used.CPU, peak.take(), heapInUse()
+	m.Heap, m.InUse = live()-before, heapInUse()
 	if err := right(r, now); err != nil {
 		return m, err
 	}

@@ -42,6 +42,7 @@ func report(out io.Writer, kind string, all []measured, peer *outsider) {
 	row("live heap at rest", bytes(func(m measured) int64 { return m.Heap }))
 	row("after the relist", bytes(func(m measured) int64 { return m.HeapAfter }))
 	row("heap in use at rest", bytes(func(m measured) int64 { return m.InUse }))
+	row("with garbage", bytes(func(m measured) int64 { return m.Idle }))
 	row("at its most while starting", bytes(func(m measured) int64 { return m.StartPeak }))
 	row("at its most while listing anew", bytes(func(m measured) int64 { return m.RelistPeak }))
 	row("peak to rest", func(m measured) string { return fmt.Sprintf("%.2f", m.peakRatio()) })
