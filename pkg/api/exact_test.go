@@ -106,7 +106,7 @@ func pairOf(t testing.TB, item json.RawMessage) pair {
 // both families and over each transport, while objects come and go without
 // pause. Each subscription's first state and the next are states that were.
 func TestC27EachSubscriptionIsExactFromTheFirstStateOn(t *testing.T) {
-	f := newFixture(t, func(o *Options) { o.Debounce = time.Millisecond; o.MaxSubscriptions = 100 })
+	f := newFixture(t, func(o *Options) { o.Debounce = time.Millisecond; o.MaxSubscriptions = 100; o.PeerTimeout = time.Hour })
 	c := newChurn(f, f.source(pods))
 	stop := make(chan struct{})
 	var churning, subscribing sync.WaitGroup
@@ -149,6 +149,7 @@ func TestC27EachSubscriptionIsExactFromTheFirstStateOn(t *testing.T) {
 func steveSightings(f *fixture, number int, note func(sighting)) {
 	socket := f.dial("/v1/subscribe")
 	defer func() { _ = socket.Close() }()
+	socket.SetPingHandler(func(string) error { return nil }) // the answer could meet a message
 	// A pipe holds nothing: who speaks and listens by turns may find the
 	// server speaking too.
 	say := make(chan string, 2*number)

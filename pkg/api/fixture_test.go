@@ -176,7 +176,11 @@ type clientSocket struct {
 
 func (f *fixture) dial(path string) *clientSocket {
 	f.t.Helper()
-	dialer := websocket.Dialer{NetDialContext: f.listener.dial}
+	return f.dialWith(websocket.Dialer{NetDialContext: f.listener.dial}, path)
+}
+
+func (f *fixture) dialWith(dialer websocket.Dialer, path string) *clientSocket {
+	f.t.Helper()
 	conn, response, err := dialer.Dial("ws://localhost"+path, nil)
 	if err != nil && response != nil {
 		body, _ := io.ReadAll(response.Body)
@@ -305,8 +309,8 @@ func (b *body) line() string {
 // what comes, apart from signs of life.
 func (f *fixture) messages(path, transport string) (next func() (string, error), hangUp func()) {
 	f.t.Helper()
-	if transport == "websocket" {
-		socket := f.dial(path)
+	if transport == "websocket" || transport == "deflate" {
+		socket := f.dialWith(websocket.Dialer{NetDialContext: f.listener.dial, EnableCompression: transport == "deflate"}, path)
 		return func() (string, error) { _, data, err := socket.ReadMessage(); return string(data), err }, func() { _ = socket.Close() }
 	}
 	b := f.open(path, "Accept", map[string]string{"ndjson": "*/*", "sse": "text/event-stream"}[transport])

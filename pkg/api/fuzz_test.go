@@ -3,12 +3,18 @@ package api
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
+	"net"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
 
 	"github.com/countd/countd/pkg/counts"
 )
@@ -54,9 +60,11 @@ func fine(t *testing.T, s *Server, q question) {
 			}
 		}
 	}
-	for _, f := range newWatch(q).update(s.options.Counter.Snapshot()) {
-		if !json.Valid(f.data) {
-			t.Errorf("not JSON: %s", f.data)
+	part := s.options.Counter.Snapshot().Select(q.selector)
+	delta, _ := own{}.change(part, 0, 0)
+	for _, f := range []*frame{own{}.whole(part), delta} {
+		if !json.Valid(f.data()) {
+			t.Errorf("not JSON: %s", f.data())
 		}
 	}
 }
@@ -136,38 +144,73 @@ func FuzzSteveMessages(f *testing.F) {
 		if !utf8.Valid(first) || !utf8.Valid(second) {
 			return // the websocket was closed before
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		stream := s.stream(nil, s.instruments.meter(familySteve, "websocket"))
-		session := s.newSteveSession()
-		session.open(ctx, stream)
+		socket, sent := recorded(s)
+		session := s.newSteveSession(socket)
 		for _, message := range [][]byte{first, second} {
-			answers, err := session.hear(ctx, message)
-			if err != nil {
+			if err := session.hear(t.Context(), message); err != nil {
 				t.Errorf("%q ends the connection: %v", message, err)
 			}
-			holdSteve(t, answers)
 		}
-		cancel()
-		stream.followers.Wait()
-		for _, sub := range session.subscriptions {
-			answers := sub.update(s.options.Counter.Snapshot())
-			if len(answers) == 0 && !sub.over() {
-				t.Error("a subscription says nothing at first")
-			}
-			holdSteve(t, answers)
-		}
+		session.close()
+		s.views.running.Wait()
+		holdSteve(t, sent.messages(t))
 	})
 }
 
-func holdSteve(t *testing.T, frames []frame) {
+// recorded returns a socket, and what is written to it.
+func recorded(s *Server) (*socket, *recorder) {
+	sent := new(recorder)
+	return s.newSocket(nil, &wire{Conn: sent}, s.instruments.meter(familySteve, "websocket")), sent
+}
+
+// recorder is a connection that records what is written to it.
+type recorder struct {
+	net.Conn
+	mu    sync.Mutex
+	wrote []byte
+}
+
+func (r *recorder) SetWriteDeadline(time.Time) error { return nil }
+func (r *recorder) Close() error                     { return nil }
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wrote = append(r.wrote, b...)
+	return len(b), nil
+}
+
+// messages are the text messages that were written since it was last called.
+func (r *recorder) messages(t testing.TB) (list []string) {
 	t.Helper()
-	for _, f := range frames {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for b := r.wrote; len(b) > 0; {
+		n, head := int(b[1]), 2
+		switch n {
+		case 126:
+			n, head = int(binary.BigEndian.Uint16(b[2:])), 4
+		case 127:
+			n, head = int(binary.BigEndian.Uint64(b[2:])), 10
+		}
+		if b[0] == 0x80|websocket.TextMessage {
+			list = append(list, string(b[head:head+n]))
+		}
+		b = b[head+n:]
+	}
+	r.wrote = nil
+	return list
+}
+
+func holdSteve(t *testing.T, messages []string) {
+	t.Helper()
+	for _, text := range messages {
 		var m map[string]json.RawMessage
-		if err := json.Unmarshal(f.data, &m); err != nil {
-			t.Errorf("not JSON: %s: %s", err, f.data)
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			t.Errorf("not JSON: %s: %s", err, text)
 		}
 		if len(m["name"]) < 2 || !bytes.HasPrefix(m["data"], []byte("{")) {
-			t.Errorf("no name or data in %s", f.data)
+			t.Errorf("no name or data in %s", text)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"errors"
 	"fmt"
+	"net"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -17,9 +19,10 @@ const (
 // instruments are what the server says about itself at /metrics. Its labels have
 // values of the server's choosing only.
 type instruments struct {
-	open, subscriptions         *prometheus.GaugeVec
+	open, subscriptions, views  *prometheus.GaugeVec
 	opened, frames, bytes, slow *prometheus.CounterVec
-	flushes, refused, ended     *prometheus.CounterVec
+	flushes, encoded            *prometheus.CounterVec
+	refused, ended              *prometheus.CounterVec
 }
 
 func newInstruments(registerer prometheus.Registerer) (*instruments, error) {
@@ -33,15 +36,17 @@ func newInstruments(registerer prometheus.Registerer) (*instruments, error) {
 	i := &instruments{
 		open:          gauge("open_connections", "Streams that are open now.", "family", "transport"),
 		subscriptions: gauge("open_subscriptions", "Subscriptions of open streams.", "family"),
+		views:         gauge("open_views", "Different views that subscriptions share.", "family"),
 		opened:        counter("connections_total", "Streams that were opened.", "family", "transport"),
 		frames:        counter("sent_frames_total", "Messages that clients of streams accepted.", "family", "transport"),
 		bytes:         counter("sent_bytes_total", "Bytes of those messages, without framing.", "family", "transport"),
 		slow:          counter("slow_readers_total", "Streams that were cut because their client did not accept a message within the write timeout.", "family", "transport"),
-		flushes:       counter("flushes_total", "Times that a subscription's interval was over and there was a newer snapshot, by whether that had anything new for it.", "family", "outcome"),
+		flushes:       counter("flushes_total", "Times that a view was looked at, because there was a newer snapshot or a client wanted one, by whether anything was sent.", "family", "outcome"),
+		encoded:       counter("encoded_frames_total", "Messages with counts that were made, each once for all clients that are sent it.", "family"),
 		refused:       counter("refused_requests_total", "Requests that were refused, by Kubernetes' word for the reason.", "reason"),
 		ended:         counter("ended_subscriptions_total", "Subscriptions of steve's family that the server ended with an error.", "reason"),
 	}
-	for _, c := range []prometheus.Collector{i.open, i.subscriptions, i.opened, i.frames, i.bytes, i.slow, i.flushes, i.refused, i.ended} {
+	for _, c := range []prometheus.Collector{i.open, i.subscriptions, i.views, i.opened, i.frames, i.bytes, i.slow, i.flushes, i.encoded, i.refused, i.ended} {
 		if err := registerer.Register(c); err != nil {
 			return nil, fmt.Errorf("registering the API's metrics: %w", err)
 		}
@@ -49,11 +54,17 @@ func newInstruments(registerer prometheus.Registerer) (*instruments, error) {
 	return i, nil
 }
 
+// Why streams end, besides what transports and clients have to say.
+var (
+	errDraining = errors.New("the server shuts down")
+	errSlow     = errors.New("the client accepted nothing for too long")
+)
+
 // meter counts for one stream, without looking labels up.
 type meter struct {
-	open, subscriptions         prometheus.Gauge
-	frames, bytes, slow         prometheus.Counter
-	flushesSent, flushesSkipped prometheus.Counter
+	family              family
+	open                prometheus.Gauge
+	frames, bytes, slow prometheus.Counter
 }
 
 // meter counts a stream as opened. Its open gauge is the caller's to take down.
@@ -62,22 +73,11 @@ func (i *instruments) meter(f family, transport string) *meter {
 	i.opened.With(labels).Inc()
 	i.open.With(labels).Inc()
 	return &meter{
-		open:           i.open.With(labels),
-		subscriptions:  i.subscriptions.WithLabelValues(string(f)),
-		frames:         i.frames.With(labels),
-		bytes:          i.bytes.With(labels),
-		slow:           i.slow.With(labels),
-		flushesSent:    i.flushes.WithLabelValues(string(f), "sent"),
-		flushesSkipped: i.flushes.WithLabelValues(string(f), "skipped"),
-	}
-}
-
-// flushed counts a flush.
-func (m *meter) flushed(sent bool) {
-	if sent {
-		m.flushesSent.Inc()
-	} else {
-		m.flushesSkipped.Inc()
+		family: f,
+		open:   i.open.With(labels),
+		frames: i.frames.With(labels),
+		bytes:  i.bytes.With(labels),
+		slow:   i.slow.With(labels),
 	}
 }
 
@@ -86,3 +86,40 @@ func (m *meter) sent(bytes int) {
 	m.frames.Inc()
 	m.bytes.Add(float64(bytes))
 }
+
+// wrote says why a write to the client failed, if it did.
+func (m *meter) wrote(err error) error {
+	var timeout net.Error
+	switch {
+	case errors.As(err, &timeout) && timeout.Timeout():
+		m.slow.Inc()
+		return errSlow
+	case err != nil:
+		return fmt.Errorf("writing to the client: %w", err)
+	default:
+		return nil
+	}
+}
+
+// viewMeter counts for one view.
+type viewMeter struct{ flushesSent, flushesSkipped, frames prometheus.Counter }
+
+func (i *instruments) viewMeter(f family) viewMeter {
+	return viewMeter{
+		flushesSent:    i.flushes.WithLabelValues(string(f), "sent"),
+		flushesSkipped: i.flushes.WithLabelValues(string(f), "skipped"),
+		frames:         i.encoded.WithLabelValues(string(f)),
+	}
+}
+
+// flushed counts a look at the view.
+func (m viewMeter) flushed(sent bool) {
+	if sent {
+		m.flushesSent.Inc()
+	} else {
+		m.flushesSkipped.Inc()
+	}
+}
+
+// encoded counts a message that was made.
+func (m viewMeter) encoded() { m.frames.Inc() }

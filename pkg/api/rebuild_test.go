@@ -68,31 +68,42 @@ func (m *mirror) differs(t testing.TB, answer string) string {
 	return cmp.Diff(decode(t, string(got.Resources)), decode(t, string(m.resources)))
 }
 
-// TestStreamRebuiltEqualsGET: whatever happens, however the client lags, is cut
-// off and resumes, over each transport and with any filter, what it holds at
-// rest is what a GET answers.
+// TestStreamRebuiltEqualsGET: whatever happens, however each of some clients of one
+// view lags, is cut off and resumes, over each transport and with any filter, what it
+// holds at rest is what a GET answers.
 func TestStreamRebuiltEqualsGET(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		filter := rapid.SampledFrom([]string{"", "namespaces=a", "namespaces=a,c&resources=pods", "resources=pods,widgets.example.com"}).Draw(rt, "filter")
-		transport := rapid.SampledFrom([]string{"websocket", "ndjson", "sse"}).Draw(rt, "transport")
+		transports := rapid.SliceOfN(rapid.SampledFrom([]string{"websocket", "deflate", "ndjson", "sse"}), 1, 3).Draw(rt, "transports")
 		remember := rapid.SampledFrom([]int{1, 3, 1000}).Draw(rt, "remember")
 		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"put", "put", "put", "remove", "remove", "close", "read", "read", "wait", "cut"}), 1, 60).Draw(rt, "steps")
 		choices := rapid.SliceOfN(rapid.IntRange(0, 1<<20), len(steps), len(steps)).Draw(rt, "choices")
 		// rapid stays outside: within a bubble it would ask for t.Deadline.
 		synctest.Test(t, func(t *testing.T) {
 			f := newUnsettled(t, counts.Options{Epoch: "k3x9", Remember: remember})
-			c := rebuilder{fixture: f, filter: filter, transport: transport, sources: map[string]*source{}}
+			sources := map[string]*source{}
+			var clients []*rebuilder
+			for _, transport := range transports {
+				clients = append(clients, &rebuilder{fixture: f, filter: filter, transport: transport, sources: sources})
+			}
 			for i, step := range steps {
-				c.step(step, choices[i])
+				clients[choices[i]%len(clients)].step(step, choices[i])
 			}
 			pass(time.Second)
-			c.read()
+			for _, c := range clients {
+				c.read()
+			}
 			pass(time.Second)
+			if views := f.value("countd_api_open_views"); views != 1 {
+				t.Errorf("%d clients have %v views", len(clients), views)
+			}
 			_, answer := f.get("/api/v1/counts?" + filter)
-			if diff := c.held.differs(t, answer); diff != "" {
-				t.Errorf("after %v (-GET +held):\n%s", steps, diff)
+			for _, c := range clients {
+				if diff := c.held.differs(t, answer); diff != "" {
+					t.Errorf("%s after %v (-GET +held):\n%s", c.transport, steps, diff)
+				}
+				c.cut()
 			}
-			c.cut()
 		})
 		if t.Failed() {
 			rt.FailNow()

@@ -39,7 +39,7 @@ func unavailable(format string, args ...any) *refusal {
 }
 
 // frame returns the refusal as a message of a stream.
-func (r *refusal) frame() frame { return frame{data: mustMarshal(r)} }
+func (r *refusal) frame() *frame { return newFrame(mustMarshal(r)) }
 
 // refuse answers a request with a refusal; an error that is none is a fault of
 // the server.

@@ -9,12 +9,43 @@ import (
 	"time"
 )
 
-// response is an HTTP response that is written in pieces, each of which leaves
-// at once. The two transports below differ in what a piece looks like.
+// response is an HTTP response that is written in pieces, each of which leaves at
+// once. The goroutine that serves the request owns it, and is the only one that
+// writes; members' views hand it one frame at a time.
 type response struct {
+	turn
 	writer       http.ResponseWriter
 	control      *http.ResponseController
 	writeTimeout time.Duration
+	next         chan *frame // of capacity one, and empty when the turn is free
+	format       format
+}
+
+// send is an outlet's.
+func (r *response) send(f *frame) { r.next <- f }
+
+// run writes to the client until ctx ends, or the client is gone or too slow.
+func (r *response) run(ctx context.Context, m *meter, interval time.Duration) error {
+	beat := time.NewTicker(interval)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case f := <-r.next:
+			if err := m.wrote(r.write(r.format.message(f)...)); err != nil {
+				return err
+			}
+			m.sent(len(f.data()))
+			r.give()
+		case <-beat.C:
+			if alive := r.format.alive(); alive != nil {
+				if err := m.wrote(r.write(alive)); err != nil {
+					return err
+				}
+			}
+		}
+	}
 }
 
 func (r *response) write(parts ...[]byte) error {
@@ -30,27 +61,34 @@ func (r *response) write(parts ...[]byte) error {
 	return r.control.Flush()
 }
 
-// lines is newline-delimited JSON. It has no beat: every line is a message, and
-// a client that is gone is noticed by TCP.
-type lines struct{ *response }
-
-func (l lines) send(f frame) error { return l.write(f.data, []byte("\n")) }
-func (l lines) beat() error        { return nil }
-
-// events are server-sent events.
-type events struct{ *response }
-
-func (e events) send(f frame) error {
-	if f.id == "" {
-		return e.write([]byte("data: "), f.data, []byte("\n\n"))
-	}
-	return e.write([]byte("id: "+f.id+"\ndata: "), f.data, []byte("\n\n"))
+// format is what a message looks like in a response.
+type format interface {
+	message(*frame) [][]byte
+	alive() []byte // a sign of life; nil where there is none
 }
 
-func (e events) beat() error { return e.write([]byte(": ping\n\n")) }
+// lines is newline-delimited JSON. It has no sign of life: every line is a message,
+// and a client that is gone is noticed by TCP.
+type lines struct{}
+
+func (lines) message(f *frame) [][]byte { return [][]byte{f.line()} }
+func (lines) alive() []byte             { return nil }
+
+// events are server-sent events.
+type events struct{}
+
+func (events) message(f *frame) [][]byte {
+	head := "data: "
+	if f.id != "" {
+		head = "id: " + f.id + "\ndata: "
+	}
+	return [][]byte{[]byte(head), f.line(), []byte("\n")}
+}
+
+func (events) alive() []byte { return []byte(": ping\n\n") }
 
 func (s *Server) serveLines(w http.ResponseWriter, r *http.Request, q question) {
-	s.serveResponse(w, r, q, "ndjson", "application/x-ndjson", func(r *response) transport { return lines{r} })
+	s.serveResponse(w, r, q, "ndjson", "application/x-ndjson", lines{})
 }
 
 // serveEvents takes up where a browser's EventSource says that it was cut off.
@@ -59,7 +97,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request, q question)
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		q.epoch, q.since = parseStateID(id)
 	}
-	s.serveResponse(w, r, q, "sse", "text/event-stream", func(r *response) transport { return events{r} })
+	s.serveResponse(w, r, q, "sse", "text/event-stream", events{})
 }
 
 // parseStateID undoes stateID. An id that is none of ours is that of no state:
@@ -76,7 +114,7 @@ func parseStateID(id string) (epoch string, seq uint64) {
 	return id[:i], seq
 }
 
-func (s *Server) serveResponse(w http.ResponseWriter, r *http.Request, q question, name, contentType string, make func(*response) transport) {
+func (s *Server) serveResponse(w http.ResponseWriter, r *http.Request, q question, name, contentType string, f format) {
 	if err := s.enter(); err != nil {
 		s.refuse(w, err)
 		return
@@ -87,14 +125,18 @@ func (s *Server) serveResponse(w http.ResponseWriter, r *http.Request, q questio
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold messages back
-	response := &response{w, http.NewResponseController(w), s.options.WriteTimeout}
-	stream := s.stream(make(response), meter)
-	err := stream.wrote(response.write()) // the header leaves before there is a message
+	response := &response{
+		writer: w, control: http.NewResponseController(w), writeTimeout: s.options.WriteTimeout, next: make(chan *frame, 1), format: f,
+	}
+	err := meter.wrote(response.write()) // the header leaves before there is a message
 	if err == nil {
-		err = stream.run(r.Context(), newWatch(q), nil)
+		leave := s.watch(r.Context(), q, response)
+		err = response.run(r.Context(), meter, s.options.PingInterval)
+		response.end()
+		leave()
 	}
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("the client left")
 	}
-	s.ended(r, familyCountd, name, err)
+	s.ended(r.RemoteAddr, familyCountd, name, err)
 }

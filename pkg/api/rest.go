@@ -29,7 +29,7 @@ func (s *Server) serveCounts(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	s.writeJSON(w, r, snapshotFrame(now.Select(q.selector)).data)
+	s.writeJSON(w, r, snapshotFrame(now.Select(q.selector)).data())
 }
 
 // entityTag names a part of a snapshot. It is weak, because the same part may be

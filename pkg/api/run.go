@@ -31,6 +31,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	// Requests outlive ctx: they end when the server has stopped listening.
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
+	requests = context.WithValue(requests, detached{}, requests)
 	server := &http.Server{
 		Handler:           s.Handler(),
 		BaseContext:       func(net.Listener) context.Context { return requests },
@@ -90,6 +91,7 @@ func (s *Server) drain(ctx context.Context, server *http.Server) error {
 		err = server.Close()
 	}
 	s.streams.Wait() // websockets, which Shutdown does not know, end by themselves
+	s.views.running.Wait()
 	s.options.Log.Info("drained", "took", time.Since(start))
 	return err
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,8 +19,12 @@ type Server struct {
 	// Of websockets.
 	watchUpgrader, steveUpgrader websocket.Upgrader
 	writeBuffers                 sync.Pool
+	deflaters                    deflaters
+	pings                        map[family][]byte
 
 	compressors sync.Pool // of *gzip.Writer
+
+	views *views
 
 	// Streams count themselves in and out, and none comes in once the server
 	// drains.
@@ -42,6 +47,14 @@ func New(o Options) (*Server, error) {
 	s := &Server{options: o, instruments: instruments}
 	s.watchUpgrader = s.upgrader(subprotocol)
 	s.steveUpgrader = s.upgrader()
+	s.views = newViews(o.Counter, instruments)
+	// The dashboard does not see the websocket's own ping, and other clients' libraries
+	// may not show steve's.
+	ping := controlFrame(websocket.PingMessage, nil)
+	s.pings = map[family][]byte{
+		familyCountd: ping,
+		familySteve:  slices.Concat(ping, echo{}.frame("ping", map[string]string{"version": o.Version}).text()),
+	}
 	return s, nil
 }
 
@@ -99,8 +112,8 @@ func (s *Server) draining() bool {
 }
 
 // ended logs why a stream ended.
-func (s *Server) ended(r *http.Request, f family, transport string, reason error) {
-	s.options.Log.Debug("stream ended", "family", string(f), "transport", transport, "remote", r.RemoteAddr, "reason", reason)
+func (s *Server) ended(remote string, f family, transport string, reason error) {
+	s.options.Log.Debug("stream ended", "family", string(f), "transport", transport, "remote", remote, "reason", reason)
 }
 
 // closeTimeout is how long the two sides of a websocket have to take leave.

@@ -28,12 +28,30 @@ type echo struct {
 
 // frame returns a message with data, which is always there: the dashboard's
 // worker throws without it.
-func (e echo) frame(name string, data any) frame {
+func (e echo) frame(name string, data any) *frame {
 	if data == nil {
 		data = struct{}{}
 	}
+	body := mustMarshal(data)
 	var b bytes.Buffer
+	b.Grow(headroom + len(body) + 256)
+	b.Write(newBuffer(0))
 	b.WriteString(`{"name":"` + name + `"`)
+	e.write(&b)
+	b.WriteString(`,"data":`)
+	b.Write(body)
+	b.WriteByte('}')
+	return seal("", b.Bytes())
+}
+
+// key is the same for echoes that are, byte for byte.
+func (e echo) key() string {
+	var b bytes.Buffer
+	e.write(&b)
+	return b.String()
+}
+
+func (e echo) write(b *bytes.Buffer) {
 	for _, field := range []struct {
 		name  string
 		value json.RawMessage
@@ -43,17 +61,13 @@ func (e echo) frame(name string, data any) frame {
 			b.Write(field.value)
 		}
 	}
-	b.WriteString(`,"data":`)
-	b.Write(mustMarshal(data))
-	b.WriteByte('}')
-	return frame{data: b.Bytes()}
 }
 
 // failure returns the message that something went wrong. The dashboard reads
 // the text: "failed to find schema", "watch not allowed", "too old" and "the
 // server does not allow this method on the requested resource" each make it do
 // something.
-func (e echo) failure(text string) frame {
+func (e echo) failure(text string) *frame {
 	return e.frame(resourceError, map[string]string{"error": text})
 }
 

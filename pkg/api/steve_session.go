@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/countd/countd/pkg/counts"
 )
@@ -18,79 +18,125 @@ import (
 // once, stands again at once: the dashboard would be blind meanwhile.
 const steveCooling = 10 * time.Second
 
-// steveSession is the conversation of a stream in steve's family. It is owned by
-// the goroutine that runs the stream.
+// steveSession is the conversation on a websocket in steve's family.
 type steveSession struct {
-	stream  *stream
-	options *Options
-	ended   *prometheus.CounterVec
+	server  *Server
+	socket  *socket
+	waiting sync.WaitGroup // goroutines of subscriptions that do not stand yet, or no longer
+
+	mu sync.Mutex
 	// What was subscribed to, that which an error ended less than steveCooling
 	// ago included, so that a client cannot make it grow beyond its bound.
 	subscriptions map[subscription]*steveSubscription
+	closed        bool
 }
 
-func (s *Server) newSteveSession() *steveSession {
-	return &steveSession{
-		options:       &s.options,
-		ended:         s.instruments.ended,
-		subscriptions: make(map[subscription]*steveSubscription),
+func (s *Server) newSteveSession(socket *socket) *steveSession {
+	return &steveSession{server: s, socket: socket, subscriptions: make(map[subscription]*steveSubscription)}
+}
+
+func (s *steveSession) open(context.Context) {}
+
+func (s *steveSession) close() {
+	s.mu.Lock()
+	s.closed = true
+	var leaves []func()
+	for _, sub := range s.subscriptions {
+		leaves = append(leaves, sub.end(time.Now()))
 	}
+	s.mu.Unlock()
+	for _, leave := range leaves {
+		leave()
+	}
+	s.waiting.Wait()
 }
 
-func (s *steveSession) open(_ context.Context, stream *stream) { s.stream = stream }
-
-// beat returns steve's own ping. The dashboard does not see the websocket's.
-func (s *steveSession) beat() []frame {
-	return []frame{echo{}.frame("ping", map[string]string{"version": s.options.Version})}
-}
-
-func (s *steveSession) hear(ctx context.Context, message []byte) ([]frame, error) {
+func (s *steveSession) hear(ctx context.Context, message []byte) error {
 	ask, err := parseSteveAsk(message)
 	switch {
 	case err != nil:
-		return []frame{ask.failure(err.Error())}, nil
+		s.socket.say(always, ask.failure(err.Error()))
 	case ask.stop:
-		return s.stop(ask), nil
+		s.stop(ask)
 	default:
-		return s.start(ctx, ask), nil
+		s.start(ctx, ask)
 	}
+	return nil
 }
 
-func (s *steveSession) stop(ask steveAsk) (frames []frame) {
+func (s *steveSession) stop(ask steveAsk) {
+	var stopped []*frame
+	var leaves []func()
+	s.mu.Lock()
 	for key, sub := range s.subscriptions {
 		if sub.over() || !ask.stops(key) {
 			continue
 		}
-		frames = append(frames, sub.frame(resourceStop, nil))
-		sub.cancel()
-		sub.end("")
+		leaves = append(leaves, sub.end(time.Now()))
+		stopped = append(stopped, sub.frame(resourceStop, nil))
 		delete(s.subscriptions, key)
 	}
-	return frames
+	s.mu.Unlock()
+	for _, leave := range leaves { // before it is said: no change follows
+		leave()
+	}
+	s.socket.say(always, stopped...)
 }
 
 // start subscribes. One that stands already stays as it is, and one that was
 // ended by an error a moment ago has to wait. Whether it may stand at all is
 // found out when its time has come.
-func (s *steveSession) start(ctx context.Context, ask steveAsk) []frame {
+func (s *steveSession) start(ctx context.Context, ask steveAsk) {
+	sub, begin, refused := s.admit(ask)
+	switch {
+	case refused != nil:
+		s.socket.say(always, refused)
+		return
+	case sub == nil:
+		return
+	case sub.told:
+		// At once, even while counts are gathered and the first change has to
+		// wait: a dashboard whose connection breaks asks again only for what was
+		// started.
+		s.socket.say(always, sub.frame(resourceStart, nil))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if begin == nil {
+		s.join(ctx, sub)
+		return
+	}
+	ctx, sub.cancel = context.WithCancel(ctx)
+	s.waiting.Go(func() {
+		if begin(ctx) == nil {
+			s.stand(ctx, sub)
+		}
+	})
+}
+
+// admit takes a subscription in, unless it stands already or is one too many. It
+// returns what has to be waited for before it stands.
+func (s *steveSession) admit(ask steveAsk) (sub *steveSubscription, begin func(context.Context) error, refused *frame) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for key, sub := range s.subscriptions {
 		if sub.over() && time.Since(sub.endedAt) >= steveCooling {
 			delete(s.subscriptions, key)
 		}
 	}
 	last, cooling := s.subscriptions[ask.subscription]
-	if cooling && !last.over() {
-		return nil
-	}
-	if !cooling && len(s.subscriptions) >= s.options.MaxSubscriptions {
+	limit := s.server.options.MaxSubscriptions
+	switch {
+	case cooling && !last.over():
+		return nil, nil, nil
+	case !cooling && len(s.subscriptions) >= limit:
 		// No stop after it, or the client would ask again at once.
-		return []frame{ask.failure(fmt.Sprintf("too many subscriptions, at most %d a connection", s.options.MaxSubscriptions))}
+		return nil, nil, ask.failure(fmt.Sprintf("too many subscriptions, at most %d a connection", limit))
 	}
-	sub := newSteveSubscription(ask, s.ended)
+	sub = newSteveSubscription(ask, s.interval(ask.debounce))
 	if cooling {
 		sub.failures = last.failures
 	}
-	begin := s.settled
 	switch {
 	case cooling && (sub.fault != "" || sub.failures > 1):
 		begin = until(last.endedAt.Add(steveCooling))
@@ -98,25 +144,79 @@ func (s *steveSession) start(ctx context.Context, ask steveAsk) []frame {
 		begin = atOnce
 	default:
 		sub.told = true
-	}
-	interval := s.options.Debounce
-	if ask.debounce > 0 { // the dashboard would not understand a refusal
-		interval = min(max(ask.debounce, s.options.MinDebounce), s.options.MaxDebounce)
+		if !s.server.settled() {
+			begin = s.server.awaitSettled
+		}
 	}
 	s.subscriptions[ask.subscription] = sub
-	sub.cancel = s.stream.follow(ctx, sub, interval, begin)
-	if !sub.told {
-		return nil
-	}
-	// At once, even while counts are gathered and the first change has to wait: a
-	// dashboard whose connection breaks asks again only for what was started.
-	return []frame{sub.frame(resourceStart, nil)}
+	return sub, begin, nil
 }
 
-// settled waits until the counts are complete: the dashboard would show kinds
+// interval keeps what is asked for within the limits: the dashboard would not
+// understand a refusal.
+func (s *steveSession) interval(asked time.Duration) time.Duration {
+	o := &s.server.options
+	if asked <= 0 {
+		return o.Debounce
+	}
+	return min(max(asked, o.MinDebounce), o.MaxDebounce)
+}
+
+// stand begins a subscription that had to wait, or says why it cannot stand.
+func (s *steveSession) stand(ctx context.Context, sub *steveSubscription) {
+	if sub.fault != "" {
+		s.fail(sub, "not-found", sub.fault)
+		return
+	}
+	if !sub.told {
+		s.socket.say(func() bool { return !s.isOver(sub) }, sub.frame(resourceStart, nil))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.join(ctx, sub)
+}
+
+func (s *steveSession) isOver(sub *steveSubscription) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return sub.over()
+}
+
+// join makes the subscription a member of its view. The mutex is held.
+func (s *steveSession) join(ctx context.Context, sub *steveSubscription) {
+	if s.closed || sub.over() {
+		return
+	}
+	m := &member{outlet: s.socket, lost: func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.closed { // the view must not wait for the client
+			s.waiting.Go(func() { s.fail(sub, "too-old", "too old: more has changed than is remembered") })
+		}
+	}}
+	key := newViewKey(familySteve, sub.selector, sub.interval, sub.echo.key())
+	sub.leave = s.server.views.join(ctx, key, sub.selector, steve{sub.echo, sub.changes}, m)
+}
+
+// fail ends the subscription with an error that the client is told.
+func (s *steveSession) fail(sub *steveSubscription, reason, text string) {
+	s.mu.Lock()
+	if sub.over() {
+		s.mu.Unlock()
+		return
+	}
+	leave := sub.end(time.Now())
+	sub.failures++
+	s.mu.Unlock()
+	leave()
+	s.server.instruments.ended.WithLabelValues(reason).Inc()
+	s.socket.say(always, sub.failure(text), sub.frame(resourceStop, nil))
+}
+
+// awaitSettled waits until the counts are complete: the dashboard would show kinds
 // that are still being counted as empty. One kind that hangs must not keep all
 // others from it, so it does not wait for ever.
-func (s *steveSession) settled(ctx context.Context) error {
+func (s *Server) awaitSettled(ctx context.Context) error {
 	timer := time.NewTimer(s.options.StartTimeout)
 	defer timer.Stop()
 	select {
@@ -142,25 +242,26 @@ func until(t time.Time) func(context.Context) error {
 	}
 }
 
-// steveSubscription is one subscription, with its cursor. It is owned by the
-// goroutine that runs the stream.
+// atOnce waits for nothing.
+func atOnce(context.Context) error { return nil }
+
+// steveSubscription is one subscription. It is guarded by the session's mutex.
 type steveSubscription struct {
 	echo
 	selector counts.Selector
+	interval time.Duration
 	changes  bool   // mode resource.changes: only that there are changes
 	fault    string // why it cannot stand
-	ended    *prometheus.CounterVec
-	cancel   func()
+	told     bool   // the client is told that it stands before it has to wait
 
-	told     bool   // the client was told that it stands
-	started  bool   // it was told all there is
-	since    uint64 // the client knows what there was at this seq
+	cancel   func() // of what it waits for
+	leave    func() // its view; nil where it is in none
 	failures int    // errors that ended it, none longer than steveCooling after the last
 	endedAt  time.Time
 }
 
-func newSteveSubscription(ask steveAsk, ended *prometheus.CounterVec) *steveSubscription {
-	sub := &steveSubscription{echo: ask.echo, changes: ask.mode == resourceChanges, ended: ended}
+func newSteveSubscription(ask steveAsk, interval time.Duration) *steveSubscription {
+	sub := &steveSubscription{echo: ask.echo, interval: interval, changes: ask.mode == resourceChanges}
 	if ask.namespace != "" {
 		sub.selector.Namespaces = []string{ask.namespace}
 	}
@@ -176,44 +277,48 @@ func newSteveSubscription(ask steveAsk, ended *prometheus.CounterVec) *steveSubs
 // over says that the subscription has ended.
 func (s *steveSubscription) over() bool { return !s.endedAt.IsZero() }
 
-// end ends the subscription, with a reason where it was not the client's wish.
-func (s *steveSubscription) end(reason string) {
-	s.endedAt = time.Now()
-	if reason != "" {
-		s.ended.WithLabelValues(reason).Inc()
+// end ends the subscription and returns what takes it out of its view, which is to
+// be called without the mutex.
+func (s *steveSubscription) end(now time.Time) (leave func()) {
+	s.endedAt = now
+	if s.cancel != nil {
+		s.cancel()
 	}
+	leave, s.leave = s.leave, nil
+	if leave == nil {
+		return func() {}
+	}
+	return leave
 }
 
-// fail ends the subscription with an error that the client is told.
-func (s *steveSubscription) fail(reason, text string) []frame {
-	s.cancel()
-	s.end(reason)
-	s.failures++
-	return []frame{s.failure(text), s.frame(resourceStop, nil)}
+// steve is the dialect of steve's family: a whole change first, and then changes of
+// the kinds that changed, each as a whole. The first has the kinds that are gone
+// too, as far as they are remembered: the client may know them from before, and
+// never forgets one.
+type steve struct {
+	echo
+	changes bool // mode resource.changes
 }
 
-// update returns a whole change first, and then changes of the kinds that changed,
-// each as a whole. The first has the kinds that are gone too, as far as they are
-// remembered: the client may know them from before, and never forgets one.
-func (s *steveSubscription) update(now *counts.Snapshot) (frames []frame) {
-	switch {
-	case s.over(): // its last signal crossed its end
-		return nil
-	case s.fault != "":
-		return s.fail("not-found", s.fault)
-	case s.started && !now.Reaches(now.Epoch(), s.since):
-		return s.fail("too-old", "too old: more has changed than is remembered")
+func (s steve) whole(part *counts.Snapshot) *frame {
+	if s.changes {
+		return s.frame(resourceChanges, nil)
 	}
-	if !s.told {
-		s.told = true
-		frames = append(frames, s.frame(resourceStart, nil))
+	return s.frame(resourceChange, changedSince(part, 0))
+}
+
+func (s steve) change(part *counts.Snapshot, _, since uint64) (*frame, bool) {
+	if s.changes {
+		for range part.Changed(since, counts.Steve) {
+			return s.frame(resourceChanges, nil), true
+		}
+		return nil, false
 	}
-	count := changedSince(now.Select(s.selector), s.since)
-	if len(count.Counts) > 0 || !s.started {
-		frames = append(frames, s.change(count))
+	count := changedSince(part, since)
+	if len(count.Counts) == 0 {
+		return nil, false
 	}
-	s.started, s.since = true, now.Seq()
-	return frames
+	return s.frame(resourceChange, count), true
 }
 
 // changedSince are the counts of the kinds that changed, whole. Two resources may
@@ -235,13 +340,6 @@ func changedSince(part *counts.Snapshot, since uint64) steveCount {
 	return count
 }
 
-func (s *steveSubscription) change(count steveCount) frame {
-	if s.changes {
-		return s.frame(resourceChanges, nil)
-	}
-	return s.frame(resourceChange, count)
-}
-
 // serveSubscribe answers GET /v1/subscribe. Its query, in which the dashboard
 // numbers its sockets, is ignored.
 func (s *Server) serveSubscribe(w http.ResponseWriter, r *http.Request) {
@@ -249,7 +347,5 @@ func (s *Server) serveSubscribe(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, badRequest("%s is a websocket", r.URL.Path))
 		return
 	}
-	s.serveSocket(w, r, familySteve, &s.steveUpgrader, func(ctx context.Context, stream *stream, messages <-chan []byte) error {
-		return stream.run(ctx, s.newSteveSession(), messages)
-	})
+	s.serveSocket(w, r, familySteve, &s.steveUpgrader, func(socket *socket) conversation { return s.newSteveSession(socket) })
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -173,39 +172,34 @@ func TestSteveRule4TooOld(t *testing.T) {
 func TestSteveSecondErrorInARowHasToWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		stream := f.server.stream(nil, f.server.instruments.meter(familySteve, "websocket"))
-		session := f.server.newSteveSession()
-		session.open(ctx, stream)
-		ask := func(want ...string) {
+		socket, sent := recorded(f.server)
+		session := f.server.newSteveSession(socket)
+		hear := func(what string, want ...string) {
 			t.Helper()
-			answers, err := session.hear(ctx, []byte(askCount))
-			must(t, err)
-			var got []string
-			for _, a := range answers {
-				got = append(got, string(a.data))
-			}
-			same(t, "answer", names(t, got), want...)
+			synctest.Wait()
+			same(t, what, names(t, sent.messages(t)), want...)
+		}
+		ask := func(what string, want ...string) {
+			t.Helper()
+			must(t, session.hear(t.Context(), []byte(askCount)))
+			hear(what, want...)
 		}
 		fail := func() {
+			t.Helper()
 			for _, sub := range session.subscriptions {
-				sub.fail("too-old", "too old")
+				session.fail(sub, "too-old", "too old")
 			}
+			hear("failure", resourceError, resourceStop)
 		}
-		ask(resourceStart)
+		ask("first", resourceStart, resourceChange)
 		fail()
-		ask(resourceStart)
+		ask("second", resourceStart, resourceChange)
 		fail()
-		ask()
+		ask("third")
 		pass(steveCooling)
-		sub := <-stream.ready
-		var got []string
-		for _, a := range sub.update(f.counter.Snapshot()) {
-			got = append(got, string(a.data))
-		}
-		same(t, "after ten seconds", names(t, got), resourceStart, resourceChange)
-		cancel()
-		stream.followers.Wait()
+		hear("after ten seconds", resourceStart, resourceChange)
+		session.close()
+		f.server.views.running.Wait()
 	})
 }
 
@@ -547,15 +541,18 @@ func TestSteveSubscriptionsOfAConnectionAreBounded(t *testing.T) {
 	}, func(o *Options) { o.MaxSubscriptions = 10 })
 }
 
-// TestSteveSubscriptionThatIsOverSaysNothing although its last signal may cross
-// the message that stops it.
+// TestSteveSubscriptionThatIsOverSaysNothing although it may have been served while
+// it was stopped.
 func TestSteveSubscriptionThatIsOverSaysNothing(t *testing.T) {
-	s := still(t)
-	ask, err := parseSteveAsk([]byte(askCount))
-	must(t, err)
-	sub := newSteveSubscription(ask, s.instruments.ended)
-	sub.end("")
-	if got := sub.update(s.options.Counter.Snapshot()); got != nil {
-		t.Errorf("it says %s", got[0].data)
-	}
+	inBubble(t, func(t *testing.T, f *fixture, p *source) {
+		s := f.dial("/v1/subscribe")
+		s.say(askCount)
+		s.hear()        // its start
+		synctest.Wait() // the change is being written: a pipe holds nothing
+		s.say(`{"resourceType":"count","stop":true}`)
+		p.put("a", "x")
+		pass(time.Second)
+		heard := s.listen()
+		same(t, "names", names(t, heard.take()), resourceChange, resourceStop)
+	})
 }

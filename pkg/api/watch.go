@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -13,52 +14,21 @@ import (
 // subprotocol is the websocket subprotocol of countd's own family.
 const subprotocol = "v1.countd"
 
-// watch is the one subscription of a stream in countd's own family. It is owned
-// by the goroutine that runs the stream.
-type watch struct {
-	question question
-	begun    bool // something was sent
+// own is the dialect of countd's own family.
+type own struct{}
 
-	// The cursor: the client holds the state of held, which is also that of
-	// every seq up to same. Differences are made from same, because the
-	// snapshot may no longer reach back to held when nothing that the client
-	// asked for has changed for long.
-	epoch      string
-	held, same uint64
+func (own) whole(part *counts.Snapshot) *frame { return snapshotFrame(part) }
+
+func (own) change(part *counts.Snapshot, from, since uint64) (*frame, bool) {
+	return deltaFrame(part, from, since)
 }
 
-func newWatch(q question) *watch {
-	return &watch{question: q, epoch: q.epoch, held: q.since, same: q.since}
-}
-
-func (w *watch) open(ctx context.Context, s *stream) {
-	s.follow(ctx, w, w.question.interval, atOnce)
-}
-
-func (w *watch) hear(context.Context, []byte) ([]frame, error) {
-	return nil, badRequest("a stream has one question, and it was asked already")
-}
-
-func (w *watch) beat() []frame { return nil }
-
-// update returns a difference where the snapshot reaches back to what the client
-// holds, and otherwise a whole snapshot. A client that resumes gets a difference
-// even when it is empty: it says that nothing was missed.
-func (w *watch) update(now *counts.Snapshot) []frame {
-	part := now.Select(w.question.selector)
-	first := !w.begun
-	w.begun = true
-	if !now.Reaches(w.epoch, w.same) {
-		w.epoch, w.held, w.same = now.Epoch(), now.Seq(), now.Seq()
-		return []frame{snapshotFrame(part)}
-	}
-	f, changed := deltaFrame(part, w.held, w.same)
-	w.same = now.Seq()
-	if !changed && !first {
-		return nil
-	}
-	w.held = now.Seq()
-	return []frame{f}
+// watch makes a client a member of the view that it asks for. It is sent a difference
+// where the newest snapshot reaches back to what it holds, even when that is empty,
+// because that says that nothing was missed; and otherwise a whole snapshot.
+func (s *Server) watch(ctx context.Context, q question, o outlet) (leave func()) {
+	m := &member{outlet: o, epoch: q.epoch, held: q.since, same: q.since}
+	return s.views.join(ctx, newViewKey(familyCountd, q.selector, q.interval, ""), q.selector, own{}, m)
 }
 
 // serveWatch answers GET /api/v1/watch over the transport that the client asks
@@ -73,13 +43,12 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.refuse(w, err)
 	case websocket.IsWebSocketUpgrade(r):
-		s.serveSocket(w, r, familyCountd, &s.watchUpgrader, func(ctx context.Context, stream *stream, messages <-chan []byte) error {
-			if len(query) == 0 {
-				if q, err = s.ask(ctx, messages); err != nil {
-					return err
-				}
+		s.serveSocket(w, r, familyCountd, &s.watchUpgrader, func(socket *socket) conversation {
+			c := &watchConversation{server: s, socket: socket}
+			if len(query) > 0 {
+				c.question = &q
 			}
-			return stream.run(ctx, newWatch(q), messages)
+			return c
 		})
 	case accepts(r.Header, "Accept", "text/event-stream"):
 		s.serveEvents(w, r, q)
@@ -88,21 +57,68 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ask waits for a websocket's first message. A client that does not say what it
+// watchConversation is a conversation in countd's own family: one question, in the
+// query or in the first message, and no more. A client that does not say what it
 // wants gets everything.
-func (s *Server) ask(ctx context.Context, messages <-chan []byte) (question, error) {
-	timer := time.NewTimer(s.options.AskTimeout)
-	defer timer.Stop()
-	select {
-	case m := <-messages:
-		q, err := s.ofMessage(m)
-		if err == nil {
-			err = s.unknown(q.selector.Resources, true)
-		}
-		return q, err
-	case <-timer.C:
-		return question{interval: s.options.Debounce}, nil
-	case <-ctx.Done():
-		return question{}, context.Cause(ctx)
+type watchConversation struct {
+	server   *Server
+	socket   *socket
+	question *question // of the query; nil where it asks nothing
+	timer    *time.Timer
+
+	mu     sync.Mutex
+	asked  bool
+	closed bool
+	leave  func()
+}
+
+func (c *watchConversation) open(ctx context.Context) {
+	if c.question != nil {
+		c.ask(ctx, *c.question)
+		return
+	}
+	all := question{interval: c.server.options.Debounce}
+	c.timer = time.AfterFunc(c.server.options.AskTimeout, func() { c.ask(ctx, all) })
+}
+
+// ask reports whether the question is the first.
+func (c *watchConversation) ask(ctx context.Context, q question) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.asked || c.closed {
+		return false
+	}
+	c.asked, c.leave = true, c.server.watch(ctx, q, c.socket)
+	return true
+}
+
+func (c *watchConversation) hear(ctx context.Context, message []byte) error {
+	q, err := c.server.ofMessage(message)
+	if err == nil {
+		err = c.server.unknown(q.selector.Resources, true)
+	}
+	c.mu.Lock()
+	asked := c.asked
+	c.mu.Unlock()
+	switch {
+	case asked:
+		return badRequest("a stream has one question, and it was asked already")
+	case err != nil:
+		return err
+	case !c.ask(ctx, q):
+		return badRequest("the question came after %s, when everything was sent", c.server.options.AskTimeout)
+	}
+	return nil
+}
+
+func (c *watchConversation) close() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if c.leave != nil {
+		c.leave()
 	}
 }
