@@ -15,7 +15,7 @@ import (
 var direct = map[string][]string{
 	"pkg/counts":   nil, // the domain: everybody speaks it, so it knows nobody
 	"pkg/debounce": nil, // time alone: useful to anybody
-	"pkg/cluster":  {"pkg/counts", "internal/wire", "internal/state"},
+	"pkg/cluster":  {"pkg/counts", "internal/decode", "internal/state"},
 	"pkg/access":   {"pkg/counts"},
 	"pkg/metrics":  {"pkg/counts"},
 	"pkg/api":      {"pkg/counts", "pkg/debounce", "pkg/access", "pkg/metrics"},

@@ -138,3 +138,10 @@ func Fields(gvk schema.GroupVersionKind) []string {
 // Wrangler reads more fields of workloads in API groups that Kubernetes stopped to serve with
 // 1.16 (extensions, apps/v1beta1); these would be read wrongly.
 func CustomFields() []string { return slices.Clone(customFields) }
+
+// MetadataSuffices says whether nothing but its metadata decides the state of an object
+// of a built-in kind.
+func MetadataSuffices(gvk schema.GroupVersionKind) bool {
+	fields, ok := builtInFields[gvk]
+	return ok && len(fields) == 0
+}

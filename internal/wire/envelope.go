@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// prefix is what Kubernetes' protobuf begins with.
-const prefix = "k8s\x00"
+// Prefix is what Kubernetes' protobuf begins with.
+const Prefix = "k8s\x00"
 
 // Open takes an object out of the envelope that the API server sends it in, without
 // copying it.
 func Open(data []byte) (kind string, raw []byte, err error) {
-	data, ok := bytes.CutPrefix(data, []byte(prefix))
+	data, ok := bytes.CutPrefix(data, []byte(Prefix))
 	if !ok {
 		return "", nil, errMalformed
 	}

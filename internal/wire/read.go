@@ -12,8 +12,13 @@ type Sparse struct {
 	Namespace, Name, ResourceVersion string
 	// EndsList says that the object is the bookmark that ends a streaming list.
 	EndsList bool
+	// Kind and APIVersion are read from JSON only: protobuf has them in its envelope.
+	Kind, APIVersion string
+	// Continue is the token of a list in JSON that asks for what follows.
+	Continue string
 	// Values are the fields of the schema that the object has, in a form of the
-	// package's own; see [Schema.Object]. They are appended to what Read was given.
+	// package's own; see [Schema.Object]
+	// and [TextObject]. They are appended to what Read was given.
 	Values []byte
 }
 

@@ -53,6 +53,9 @@ const (
 	isNamespace
 	isVersion
 	isAnnotations // of which one says that an initial list is complete
+	isKind
+	isAPIVersion
+	isContinue
 )
 
 // New returns the schema that reads the given fields of a Go type of Kubernetes'

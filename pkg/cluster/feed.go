@@ -7,11 +7,10 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/countd/countd/internal/decode"
 	"github.com/countd/countd/pkg/counts"
 )
 
@@ -81,7 +80,7 @@ const (
 // watches, bookmarks, both shapes of 410, Retry-After, backoff with jitter.
 type watchFeed struct {
 	reader *reader
-	sink   sink
+	sink   *timed
 	report *report
 	turns  *turns
 
@@ -97,10 +96,11 @@ type watchFeed struct {
 }
 
 func newWatchFeed(r *reader, s sink, status *report, t *turns) *watchFeed {
-	return &watchFeed{reader: r, sink: s, report: status, turns: t, pageSize: pageObjects}
+	return &watchFeed{reader: r, sink: newTimed(s), report: status, turns: t, pageSize: pageObjects}
 }
 
 func (f *watchFeed) run(ctx context.Context) {
+	defer f.sink.stop()
 	backoff := newBackoff()
 	for ctx.Err() == nil {
 		round := !f.synced
@@ -247,7 +247,7 @@ func (f *watchFeed) stream(ctx context.Context) error {
 		return fmt.Errorf("listing: %w", causeOf(listing, err))
 	}
 	defer w.Stop()
-	if err := f.sink.Begin(ctx); err != nil {
+	if err := f.sink.begin(ctx); err != nil {
 		return err
 	}
 	f.report.reading()
@@ -295,7 +295,7 @@ func (f *watchFeed) list(ctx context.Context) error {
 		return err
 	}
 	defer turn.end()
-	if err := f.sink.Begin(ctx); err != nil {
+	if err := f.sink.begin(ctx); err != nil {
 		return err
 	}
 	f.report.reading()
@@ -310,19 +310,15 @@ func (f *watchFeed) list(ctx context.Context) error {
 			}
 			return fmt.Errorf("listing: %w", err)
 		}
-		for _, obj := range page.objects {
-			o, _, err := f.object(obj)
-			if err != nil {
-				return fmt.Errorf("listing: %w", err)
-			}
-			if err := f.sink.Put(ctx, o); err != nil {
+		for _, o := range page.Items {
+			if err := f.put(ctx, o); err != nil {
 				return err
 			}
 		}
-		read += len(page.objects)
+		read += len(page.Items)
 		f.report.read(read)
-		f.rv, o.Continue = page.resourceVersion, page.next
-		if page.next == "" {
+		f.rv, o.Continue = page.ResourceVersion, page.Continue
+		if page.Continue == "" {
 			return f.roundEnded(ctx)
 		}
 		if err := turn.goesOn(ctx); err != nil {
@@ -331,18 +327,18 @@ func (f *watchFeed) list(ctx context.Context) error {
 	}
 }
 
-func (f *watchFeed) page(ctx context.Context, o metav1.ListOptions) (page, error) {
+func (f *watchFeed) page(ctx context.Context, o metav1.ListOptions) (*decode.List, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, pageTime, errStalled)
 	defer cancel()
 	p, err := f.reader.list(ctx, o)
 	if err != nil {
-		return page{}, causeOf(ctx, err)
+		return nil, causeOf(ctx, err)
 	}
 	return p, nil
 }
 
 func (f *watchFeed) roundEnded(ctx context.Context) error {
-	if err := f.sink.End(ctx); err != nil {
+	if err := f.sink.end(ctx); err != nil {
 		return err
 	}
 	f.synced, f.cuts, f.stuck = true, 0, 0
@@ -385,37 +381,32 @@ func (f *watchFeed) apply(ctx context.Context, event watch.Event) (rv string, er
 	default:
 		return "", fmt.Errorf("event is of the unknown type %q", event.Type)
 	}
-	o, rv, err := f.object(event.Object)
-	if err != nil {
-		return "", err
+	o, ok := event.Object.(*decode.Object)
+	if !ok {
+		return "", fmt.Errorf("event is of a %T", event.Object)
 	}
 	if event.Type == watch.Deleted {
-		return rv, f.sink.Remove(ctx, o.Namespace, o.Name)
+		return o.ResourceVersion, f.sink.remove(ctx, o.Namespace, o.Name)
 	}
-	return rv, f.sink.Put(ctx, o)
+	return o.ResourceVersion, f.put(ctx, o)
 }
 
-// object reads an object; one whose state cannot be read is counted all the same.
-func (f *watchFeed) object(obj runtime.Object) (counts.Object, string, error) {
-	o, rv, err := f.reader.object(obj)
-	if errors.Is(err, errState) {
-		f.report.odd(err)
-		err = nil
+// put counts an object. One whose state cannot be read is counted all the same:
+// what somebody has written into one object must not cost the count of the others.
+func (f *watchFeed) put(ctx context.Context, o *decode.Object) error {
+	if o.Err != nil {
+		f.report.odd(fmt.Errorf("state cannot be read: %s/%s: %w", o.Namespace, o.Name, o.Err))
 	}
-	return o, rv, err
+	return f.sink.put(ctx, o)
 }
 
 // bookmark takes the resourceVersion of a bookmark and says whether it is the one
 // that ends a streaming list.
 func (f *watchFeed) bookmark(event watch.Event) (endsList bool, err error) {
-	if p, ok := event.Object.(*partial); ok {
-		f.rv = p.resourceVersion
-		return p.endsList, nil
+	o, ok := event.Object.(*decode.Object)
+	if !ok {
+		return false, fmt.Errorf("bookmark is a %T", event.Object)
 	}
-	m, err := meta.Accessor(event.Object)
-	if err != nil {
-		return false, err
-	}
-	f.rv = m.GetResourceVersion()
-	return m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true", nil
+	f.rv = o.ResourceVersion
+	return o.EndsList, nil
 }

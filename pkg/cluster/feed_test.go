@@ -3,19 +3,15 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/countd/countd/pkg/counts"
@@ -79,9 +75,7 @@ func TestListsAreAppliedAsTheyCome(t *testing.T) {
 	defer server.CloseClientConnections()
 
 	sink := channelSink{said: make(chan string)}
-	c, err := newClients(&rest.Config{Host: server.URL}, server.Client())
-	must(t, err)
-	r, err := c.reader(podsResource)
+	r, err := newClients(&rest.Config{Host: server.URL}, server.Client(), CorrectedStates).reader(podsResource)
 	must(t, err)
 	f := newWatchFeed(r, sink, newBoard(slog.New(slog.DiscardHandler)).report(podsResource), newTurns())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -113,41 +107,6 @@ func TestListsAreAppliedAsTheyCome(t *testing.T) {
 	hears("end")
 	next <- "1"
 	hears("put 1")
-}
-
-// TestObjectThatCannotBeReadIsCounted: whatever somebody has written into an
-// object, it counts, and costs the others nothing.
-func TestObjectThatCannotBeReadIsCounted(t *testing.T) {
-	c, err := newClients(&rest.Config{Host: "https://127.0.0.1:1"}, &http.Client{})
-	must(t, err)
-	r, err := c.reader(podsResource)
-	must(t, err)
-	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}}
-	object.SetNamespace("n")
-	object.SetName("odd")
-	for name, state := range map[string]func(runtime.Object, schema.GroupVersionKind) (counts.State, error){
-		"panics": func(runtime.Object, schema.GroupVersionKind) (counts.State, error) { panic("odd") },
-		"fails": func(runtime.Object, schema.GroupVersionKind) (counts.State, error) {
-			return counts.State{}, errors.New("odd")
-		},
-	} {
-		r.state = state
-		o, _, err := r.object(object)
-		if o != (counts.Object{Namespace: "n", Name: "odd"}) || !errors.Is(err, errState) || !strings.Contains(err.Error(), "n/odd") {
-			t.Errorf("reading that %s: %+v, %v", name, o, err)
-		}
-	}
-	odd := map[string]any{
-		"metadata": map[string]any{"name": "odd", "finalizers": "x", "ownerReferences": 3, "annotations": []any{}},
-		"spec":     []any{nil}, "status": map[string]any{"conditions": "none", "phase": 7, "summary": []any{}},
-	}
-	r, err = c.reader(podsResource)
-	must(t, err)
-	for _, u := range []map[string]any{nil, {}, odd, {"kind": 5, "status": "x"}} {
-		if _, _, err := r.object(&unstructured.Unstructured{Object: u}); err != nil {
-			t.Errorf("%v: %v", u, err)
-		}
-	}
 }
 
 func TestBackoffIsBoundedAndSpread(t *testing.T) {

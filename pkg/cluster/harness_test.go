@@ -156,10 +156,10 @@ func (c counting) equalsList(t testing.TB, config *rest.Config) {
 	for began := time.Now(); ; {
 		s := c.counter.Snapshot()
 		var resources []counts.Resource
-		got := make(map[string]counts.ItemCount)
+		got := make(map[string]recount.Count)
 		for item := range s.Resources() {
 			resources = append(resources, item.Resource())
-			got[item.Key()] = item.ItemCount()
+			got[item.Key()] = recount.Count{Own: item.ItemCount(), Steve: item.SteveItemCount()}
 		}
 		want, err := recount.List(t.Context(), config, resources)
 		if err != nil {

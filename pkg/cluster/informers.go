@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/countd/countd/internal/decode"
 	"github.com/countd/countd/pkg/counts"
 )
 
@@ -23,6 +23,8 @@ type InformerOptions struct {
 	// Informer is typed, dynamic or of metadata; it may run already. Required.
 	// It is only listened to.
 	Informer cache.SharedInformer
+	// States says how states are read. Default: [CorrectedStates].
+	States StateRules
 	// Log takes what could not be counted. Default: nothing is logged.
 	Log *slog.Logger
 }
@@ -50,12 +52,14 @@ func CountInformer(ctx context.Context, o InformerOptions) error {
 		defer cancel()
 		_ = source.Close(closing)
 	}()
-	read, err := newInformedReader(o.Resource)
+	decoder, err := decode.New(o.Resource, o.States)
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	h := &handler{ctx: ctx, source: source, log: o.Log, read: read}
-	if err := source.Begin(ctx); err != nil {
+	sink := newTimed(source)
+	defer sink.stop()
+	h := &handler{ctx: ctx, sink: sink, log: o.Log.With("resource", o.Resource.Key()), decoder: decoder}
+	if err := sink.begin(ctx); err != nil {
 		return err
 	}
 	registration, err := o.Informer.AddEventHandler(h)
@@ -68,7 +72,7 @@ func CountInformer(ctx context.Context, o InformerOptions) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if err := source.End(ctx); err != nil {
+	if err := sink.end(ctx); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -79,10 +83,10 @@ func CountInformer(ctx context.Context, o InformerOptions) error {
 // the object is now, whatever it was: an informer may report a deletion and a new
 // object of the same name as one update.
 type handler struct {
-	ctx    context.Context //nolint:containedctx // of CountInformer, which outlives the handler's calls
-	source *counts.Source
-	read   *informedReader
-	log    *slog.Logger
+	ctx     context.Context //nolint:containedctx // of CountInformer, which outlives the handler's calls
+	sink    *timed
+	decoder *decode.Decoder
+	log     *slog.Logger
 }
 
 func (h *handler) OnAdd(obj any, _ bool) { h.put(obj) }
@@ -99,7 +103,7 @@ func (h *handler) OnDelete(obj any) {
 			h.lost("tombstone with a malformed key", "key", tombstone.Key)
 			return
 		}
-		_ = h.source.Remove(h.ctx, namespace, name) // fails when counting ends
+		_ = h.sink.remove(h.ctx, namespace, name) // fails when counting ends
 		return
 	}
 	m, err := meta.Accessor(obj)
@@ -107,24 +111,21 @@ func (h *handler) OnDelete(obj any) {
 		h.lost("deleted object without metadata", "error", err)
 		return
 	}
-	_ = h.source.Remove(h.ctx, m.GetNamespace(), m.GetName())
+	_ = h.sink.remove(h.ctx, m.GetNamespace(), m.GetName())
 }
 
 func (h *handler) put(obj any) {
-	m, err := meta.Accessor(obj)
+	o, err := h.decoder.Informed(obj)
 	if err != nil {
 		h.lost("object without metadata", "error", err)
 		return
 	}
-	o := counts.Object{Namespace: m.GetNamespace(), Name: m.GetName()}
-	if object, ok := obj.(runtime.Object); ok {
-		if o.State, err = h.read.state(object); err != nil {
-			h.lost("object is counted without its state", "namespace", o.Namespace, "name", o.Name, "error", err)
-		}
+	if o.Err != nil {
+		h.lost("object is counted without its state", "namespace", o.Namespace, "name", o.Name, "error", o.Err)
 	}
-	_ = h.source.Put(h.ctx, o)
+	_ = h.sink.put(h.ctx, o)
 }
 
 func (h *handler) lost(what string, attrs ...any) {
-	h.log.Warn("informer says something odd", append(attrs, "what", what, "kind", h.read.gvk.String())...)
+	h.log.Warn("informer says something odd", append(attrs, "what", what)...)
 }

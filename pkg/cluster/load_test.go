@@ -136,9 +136,10 @@ func TestOneWatchAResourceAndNoListAfterwards(t *testing.T) {
 // every 30 to 60 s.
 func TestDiscoveryIsNotPolled(t *testing.T) {
 	t.Parallel()
-	p := proxy.New(t, shared.Cluster(t).AdminConfig())
+	kc := kube.StartT(t, kube.Options{}) // its own: a new CRD is a reason to ask
+	p := proxy.New(t, kc.AdminConfig())
 	c := count(t, Options{Config: p.Config(), Resources: []string{"configmaps"}}).settle(t)
-	c.live(t, shared.Cluster(t))
+	c.live(t, kc)
 	asked := 0
 	for _, r := range p.Requests() {
 		if r.Path == "/apis" {
@@ -321,7 +322,7 @@ func restart(t *testing.T, end func(*testing.T, *kube.Cluster) error) {
 // TestLostConnectionsAreResumedWithoutAList and without a stampede.
 func TestLostConnectionsAreResumedWithoutAList(t *testing.T) {
 	t.Parallel()
-	kc := shared.Cluster(t)
+	kc := kube.StartT(t, kube.Options{}) // its own: in the shared one kinds come and go
 	p := proxy.New(t, kc.AdminConfig())
 	c := count(t, Options{Config: p.Config()}).settle(t)
 	c.live(t, kc)

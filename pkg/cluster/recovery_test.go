@@ -128,9 +128,7 @@ func TestSlowRefusalIsNoGoodWatch(t *testing.T) {
 		sleep(r.Context(), goodWatch)
 		return unavailable(w, r)
 	}))
-	c, err := newClients(p.Config(), &http.Client{})
-	must(t, err)
-	r, err := c.reader(podsResource)
+	r, err := newClients(p.Config(), &http.Client{}, CorrectedStates).reader(podsResource)
 	must(t, err)
 	f := newWatchFeed(r, uncounted{}, newBoard(slog.New(slog.DiscardHandler)).report(podsResource), newTurns())
 	f.synced, f.rv = true, "1"
@@ -350,7 +348,7 @@ func TestTroubleIsLoggedOnce(t *testing.T) {
 		t.Errorf("%d lines, want one for both, one for nodes alone, one for both again:\n%s", got, lines.String())
 	}
 	for range 100 {
-		r.odd(errState)
+		r.odd(errors.New("state cannot be read"))
 	}
 	if got := strings.Count(lines.String(), "without their state"); got > 1 {
 		t.Errorf("%d lines for 100 odd objects", got)

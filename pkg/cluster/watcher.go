@@ -12,7 +12,20 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"github.com/countd/countd/internal/state"
 	"github.com/countd/countd/pkg/counts"
+)
+
+// StateRules are those by which the states of objects are read. In steve's family they
+// are wrangler's in any case, which is what the Rancher dashboard was made for.
+type StateRules = state.Rules
+
+const (
+	// CorrectedStates are wrangler's where they serve a person, corrected where they hide
+	// a failure or cry wolf: a Pod in CrashLoopBackOff is an error.
+	CorrectedStates = state.Corrected
+	// WranglerStates are those of github.com/rancher/wrangler's summary.
+	WranglerStates = state.Wrangler
 )
 
 // Options are the settings of a Watcher.
@@ -31,6 +44,8 @@ type Options struct {
 	// watched in each of them, so that rights in these suffice, and cluster-scoped
 	// kinds are left out. Ten namespaces make ten watches a kind.
 	Namespaces []string
+	// States says how states are read. Default: [CorrectedStates].
+	States StateRules
 	// Log takes changes of state. Default: nothing is logged.
 	Log *slog.Logger
 }
@@ -109,10 +124,6 @@ func New(o Options) (*Watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cluster: making a discovery client: %w", err)
 	}
-	c, err := newClients(config, h)
-	if err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -121,7 +132,7 @@ func New(o Options) (*Watcher, error) {
 		filter:    f,
 		log:       o.Log,
 		discovery: d,
-		clients:   c,
+		clients:   newClients(config, h, o.States),
 		http:      h,
 		turns:     newTurns(),
 		board:     newBoard(o.Log),
