@@ -56,7 +56,8 @@ func run(ctx context.Context, o options, config *rest.Config, version string, lo
 		return err
 	}
 	watcher, err := cluster.New(cluster.Options{
-		Config: config, Counter: counter, Resources: o.resources, Exclude: o.exclude, Namespaces: o.namespaces, Log: log,
+		Config: config, Counter: counter, Resources: o.resources, Exclude: o.exclude, Namespaces: o.namespaces,
+		States: o.stateRules(), Log: log,
 	})
 	if err != nil {
 		return err

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/countd/countd/pkg/cluster"
 )
 
 // envPrefix and a flag's name in capitals, with _ for -, are the name of the
@@ -24,6 +26,7 @@ type options struct {
 	debounce            time.Duration
 	resources, exclude  []string
 	namespaces          []string
+	states              string
 	metricsNamespaces   bool
 	drainTimeout        time.Duration
 	logLevel, logFormat string
@@ -40,6 +43,7 @@ func (o *options) flags() *pflag.FlagSet {
 	f.StringSliceVar(&o.resources, "resources", nil, "count these `resources` only, for example pods,*.apps; * stands for any characters")
 	f.StringSliceVar(&o.exclude, "exclude-resources", nil, "count all but these `resources`; wins over --resources")
 	f.StringSliceVar(&o.namespaces, "namespaces", nil, "count in these `namespaces` only, with rights in these alone; cluster-scoped kinds are left out")
+	f.StringVar(&o.states, "states", "corrected", "`rules` by which an object's state is read: corrected, or wrangler, as the Rancher dashboard has them in any case")
 	f.BoolVar(&o.metricsNamespaces, "metrics-namespaces", true, "label the counts in /metrics by namespace; off, there is one series a resource and state")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 5*time.Second, "longest `time` that a stop may take, 100ms to 5m")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -101,9 +105,18 @@ func (o *options) validate() (problems []error) {
 			problems = append(problems, fmt.Errorf("--%s is %q, must be one of %s", flag, value, strings.Join(allowed, ", ")))
 		}
 	}
+	oneOf("states", o.states, "corrected", "wrangler")
 	oneOf("log-level", o.logLevel, "debug", "info", "warn", "error")
 	oneOf("log-format", o.logFormat, "text", "json")
 	return problems
+}
+
+// stateRules are validated.
+func (o *options) stateRules() cluster.StateRules {
+	if o.states == "wrangler" {
+		return cluster.WranglerStates
+	}
+	return cluster.CorrectedStates
 }
 
 // joinLine makes one error of several, on one line.
