@@ -31,8 +31,8 @@ func BenchmarkPod(b *testing.B) {
 			must(b, new(corev1.Pod).Unmarshal(raw))
 		}
 	})
-	ways := newDecoder(b, pods, state.Corrected)
-	benchmarkOurs(b, "protobuf", ways, inEnvelope(b, "v1", "Pod", pod))
+	ways := newDecoder(b, pods)
+	benchmarkOurs(b, "protobuf", ways, inEnvelope(b, "Pod", pod))
 	benchmarkOurs(b, fmt.Sprintf("JSON-%d-bytes", len(text)), ways, text)
 	benchmarkUnstructured(b, text)
 }
@@ -52,7 +52,7 @@ func BenchmarkWidget(b *testing.B) {
 	}
 	text, err := json.Marshal(content)
 	must(b, err)
-	benchmarkOurs(b, fmt.Sprintf("JSON-%d-bytes", len(text)), newDecoder(b, widgets, state.Corrected), text)
+	benchmarkOurs(b, fmt.Sprintf("JSON-%d-bytes", len(text)), newDecoder(b, widgets), text)
 	benchmarkUnstructured(b, text)
 }
 
@@ -104,7 +104,7 @@ func benchmarkUnstructured(b *testing.B, text []byte) {
 // wrangler reads it, and as CountInformer does.
 func BenchmarkInformed(b *testing.B) {
 	pod := usualPod()
-	d := newDecoder(b, pods, state.Corrected)
+	d := newDecoder(b, pods)
 	b.Run("ours", func(b *testing.B) {
 		for b.Loop() {
 			_, err := d.Informed(pod)

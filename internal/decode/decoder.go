@@ -81,19 +81,20 @@ func (d *Decoder) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.O
 	}
 	obj, err := decode(data, list)
 	if _, refused := obj.(*metav1.Status); refused {
-		return obj, &statusKind, err
+		return obj, &schema.GroupVersionKind{Version: statusVersion, Kind: statusKind}, err
 	}
 	return obj, &d.gvk, err
 }
 
-var statusKind = schema.GroupVersionKind{Version: "v1", Kind: "Status"}
+// What an API server sends instead of what was asked for.
+const statusVersion, statusKind = "v1", "Status"
 
 func (d *Decoder) fromProtobuf(data []byte, list *List) (runtime.Object, error) {
 	kind, raw, err := wire.Open(data)
 	switch {
 	case err != nil:
 		return nil, err
-	case kind == statusKind.Kind:
+	case kind == statusKind:
 		status := new(metav1.Status)
 		return status, status.Unmarshal(raw)
 	case d.proto == nil:
@@ -158,7 +159,7 @@ func isList(kind string) bool { return strings.HasSuffix(kind, "List") }
 func notList(kind string) error { return fmt.Errorf("decode: the answer to a list is a %q", kind) }
 
 func isStatus(said wire.Sparse) bool {
-	return said.Kind == statusKind.Kind && said.APIVersion == statusKind.Version
+	return said.Kind == statusKind && said.APIVersion == statusVersion
 }
 
 // object reads the state of what was read.

@@ -31,8 +31,8 @@ func TestLists(t *testing.T) {
 		must(t, err)
 		return data
 	}
-	d := newDecoder(t, pods, state.Corrected)
-	for name, data := range map[string][]byte{"protobuf": inEnvelope(t, "v1", "PodList", list), "JSON": inJSON("PodList")} {
+	d := newDecoder(t, pods)
+	for name, data := range map[string][]byte{"protobuf": inEnvelope(t, "PodList", list), "JSON": inJSON("PodList")} {
 		t.Run(name, func(t *testing.T) {
 			page := new(List)
 			_, _, err := d.Decode(data, nil, page)
@@ -51,7 +51,7 @@ func TestLists(t *testing.T) {
 			}
 		})
 	}
-	for name, data := range map[string][]byte{"protobuf": inEnvelope(t, "v1", "Pod", list), "JSON": inJSON("Pod"), "no object": []byte(`{}`), "no JSON object": []byte(`[1]`)} {
+	for name, data := range map[string][]byte{"protobuf": inEnvelope(t, "Pod", list), "JSON": inJSON("Pod"), "no object": []byte(`{}`), "no JSON object": []byte(`[1]`)} {
 		if _, _, err := d.Decode(data, nil, new(List)); err == nil || !strings.Contains(err.Error(), "list") {
 			t.Errorf("%s that is no list: %v", name, err)
 		}
@@ -65,8 +65,8 @@ func TestStatusIsReturned(t *testing.T) {
 	data, err := json.Marshal(status)
 	must(t, err)
 	for _, r := range []counts.Resource{pods, secrets, widgets} {
-		d := newDecoder(t, r, state.Corrected)
-		for name, data := range map[string][]byte{"protobuf": inEnvelope(t, "v1", "Status", status), "JSON": data} {
+		d := newDecoder(t, r)
+		for name, data := range map[string][]byte{"protobuf": inEnvelope(t, "Status", status), "JSON": data} {
 			for _, into := range []runtime.Object{nil, new(List)} {
 				got, _, err := d.Decode(data, nil, into)
 				must(t, err)
@@ -84,8 +84,8 @@ func TestBookmarkThatEndsAList(t *testing.T) {
 	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: m}
 	text, err := json.Marshal(pod)
 	must(t, err)
-	d := newDecoder(t, pods, state.Corrected)
-	for name, data := range map[string][]byte{"protobuf": inEnvelope(t, "v1", "Pod", pod), "JSON": text} {
+	d := newDecoder(t, pods)
+	for name, data := range map[string][]byte{"protobuf": inEnvelope(t, "Pod", pod), "JSON": text} {
 		if o := one(t, d, data); !o.EndsList || o.ResourceVersion != "9" {
 			t.Errorf("%s: %+v", name, o)
 		}
@@ -96,7 +96,7 @@ func TestBookmarkThatEndsAList(t *testing.T) {
 // counts, and costs the others nothing.
 func TestObjectThatCannotBeReadIsCounted(t *testing.T) {
 	for _, r := range []counts.Resource{pods, secrets, widgets} {
-		d := newDecoder(t, r, state.Corrected)
+		d := newDecoder(t, r)
 		for _, text := range []string{
 			`{"kind":"Odd","metadata":{"name":"odd","namespace":"n"}}`,
 			`{"kind":"Odd","metadata":{"name":"odd","namespace":"n","finalizers":"x","ownerReferences":3,"annotations":[],"generation":"x"},` +
@@ -109,7 +109,7 @@ func TestObjectThatCannotBeReadIsCounted(t *testing.T) {
 			}
 		}
 	}
-	d := newDecoder(t, widgets, state.Corrected)
+	d := newDecoder(t, widgets)
 	for _, text := range []string{``, `{`, `{"kind":"X","metadata":{"name":"a"}`, `null`, `{"metadata":{"name":"a"}}`, "k8s\x00\xff"} {
 		if got, _, err := d.Decode([]byte(text), nil, nil); err == nil {
 			t.Errorf("%q is read as %+v", text, got)
@@ -119,7 +119,7 @@ func TestObjectThatCannotBeReadIsCounted(t *testing.T) {
 
 // TestMetadataIsAllThatIsAskedFor: of a Secret nothing else enters the process.
 func TestMetadataIsAllThatIsAskedFor(t *testing.T) {
-	one, list := newDecoder(t, secrets, state.Corrected).Accept()
+	one, list := newDecoder(t, secrets).Accept()
 	for accept, as := range map[string]string{one: "as=PartialObjectMetadata;", list: "as=PartialObjectMetadataList;"} {
 		for media := range strings.SplitSeq(accept, ",") {
 			if !strings.Contains(media, as) {
@@ -137,7 +137,7 @@ func TestMetadataIsAllThatIsAskedFor(t *testing.T) {
 // TestChangesThatTimeBrings: what is to change with time is said, and is not remembered
 // for objects that have the same fields later.
 func TestChangesThatTimeBrings(t *testing.T) {
-	d := newDecoder(t, widgets, state.Corrected)
+	d := newDecoder(t, widgets)
 	text := []byte(`{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"},"status":{"conditions":[{"type":"Ready","status":"False",` +
 		`"lastTransitionTime":"` + time.Now().Add(-time.Minute).UTC().Format(time.RFC3339) + `"}]}}`)
 	o := one(t, d, text)
@@ -152,7 +152,7 @@ func TestChangesThatTimeBrings(t *testing.T) {
 
 // TestReadingsAreBounded: what is remembered is bounded, whatever objects there are.
 func TestReadingsAreBounded(t *testing.T) {
-	d := newDecoder(t, widgets, state.Corrected)
+	d := newDecoder(t, widgets)
 	for i := range 5000 {
 		data, err := json.Marshal(map[string]any{
 			"kind": "Widget", "metadata": map[string]any{"name": "w", "generation": i},
@@ -175,11 +175,11 @@ func TestReadingsAreBounded(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"},"status":{"conditions":[{"type":"Ready","status":"False"}]}}`))
 	f.Add([]byte(`{"kind":"WidgetList","metadata":{"continue":"x","resourceVersion":"4"},"items":[{"metadata":{"name":"w"}},{}]}`))
-	f.Add(inEnvelope(f, "v1", "Pod", &corev1.Pod{ObjectMeta: metaOf("p"), Status: corev1.PodStatus{Phase: corev1.PodRunning}}))
-	f.Add(inEnvelope(f, "v1", "Status", &metav1.Status{Code: 410}))
+	f.Add(inEnvelope(f, "Pod", &corev1.Pod{ObjectMeta: metaOf("p"), Status: corev1.PodStatus{Phase: corev1.PodRunning}}))
+	f.Add(inEnvelope(f, "Status", &metav1.Status{Code: 410}))
 	var decoders []*Decoder
 	for _, r := range []counts.Resource{pods, secrets, widgets, resourceOf(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})} {
-		decoders = append(decoders, newDecoder(f, r, state.Corrected))
+		decoders = append(decoders, newDecoder(f, r))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, d := range decoders {

@@ -29,9 +29,9 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func newDecoder(t testing.TB, r counts.Resource, rules state.Rules) *Decoder {
+func newDecoder(t testing.TB, r counts.Resource) *Decoder {
 	t.Helper()
-	d, err := New(r, rules)
+	d, err := New(r, state.Corrected)
 	must(t, err)
 	return d
 }
@@ -42,11 +42,11 @@ func resourceOf(gvk schema.GroupVersionKind) counts.Resource {
 }
 
 // inEnvelope is an object as an API server sends it in protobuf.
-func inEnvelope(t testing.TB, apiVersion, kind string, object marshaler) []byte {
+func inEnvelope(t testing.TB, kind string, object marshaler) []byte {
 	t.Helper()
 	raw, err := object.Marshal()
 	must(t, err)
-	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: raw}
+	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: kind}, Raw: raw}
 	data, err := unknown.Marshal()
 	must(t, err)
 	return append([]byte(wire.Prefix), data...)

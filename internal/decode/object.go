@@ -29,9 +29,11 @@ type List struct {
 	ResourceVersion, Continue string
 }
 
-// GetObjectKind and DeepCopyObject make them what client-go hands on.
+// GetObjectKind and DeepCopyObject make it what client-go hands on.
 func (*Object) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
-func (*List) GetObjectKind() schema.ObjectKind   { return schema.EmptyObjectKind }
+
+// GetObjectKind and DeepCopyObject make it what client-go hands on.
+func (*List) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
 // DeepCopyObject returns o itself, which nobody changes.
 func (o *Object) DeepCopyObject() runtime.Object { return o }

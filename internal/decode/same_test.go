@@ -27,7 +27,7 @@ func TestPartSaysTheSame(t *testing.T) {
 		t.Run(gvk.Kind, func(t *testing.T) {
 			t.Parallel()
 			said := make(map[any]int)
-			d := newDecoder(t, resourceOf(gvk), state.Corrected)
+			d := newDecoder(t, resourceOf(gvk))
 			rapid.Check(t, func(t *rapid.T) {
 				seed := rapid.Uint64().Draw(t, "seed")
 				for i := range uint64(objectsASeed) {
@@ -132,7 +132,7 @@ func TestCustomSaysTheSame(t *testing.T) {
 		t.Run(gvk.Group, func(t *testing.T) {
 			t.Parallel()
 			said, changes := make(map[any]int), 0
-			d := newDecoder(t, resourceOf(gvk), state.Corrected)
+			d := newDecoder(t, resourceOf(gvk))
 			rapid.Check(t, func(t *rapid.T) {
 				seed := rapid.Uint64().Draw(t, "seed")
 				for i := range uint64(objectsASeed) {

@@ -12,7 +12,7 @@ import (
 
 // Text says which fields of an object are read out of JSON. It is immutable.
 type Text struct {
-	root *node
+	root, list *node
 }
 
 // node is what is read of a JSON object: members by their name. One without
@@ -25,15 +25,15 @@ type node struct {
 // annotations is the path after which all is one key.
 const annotations = "metadata.annotations."
 
-// list are the members of a list that are read, besides its items.
-var list = func() *node {
+// listNode has the members of a list that are read, besides its items.
+func listNode() *node {
 	n := new(node)
 	n.add("kind").identity = isKind
 	n.add("apiVersion").identity = isAPIVersion
 	n.add("metadata.resourceVersion").identity = isVersion
 	n.add("metadata.continue").identity = isContinue
 	return n
-}()
+}
 
 // NewText returns what reads fields out of JSON. The paths are those of [New]; but no
 // type is certain, so what is found on the way of a path and is neither an object nor a
@@ -49,7 +49,7 @@ func NewText(paths ...string) *Text {
 	root.add("metadata.namespace").identity = isNamespace
 	root.add("metadata.resourceVersion").identity = isVersion
 	root.add(annotations + metav1.InitialEventsAnnotationKey).identity = isAnnotations
-	return &Text{root: root}
+	return &Text{root: root, list: listNode()}
 }
 
 func (n *node) add(path string) *node {
@@ -84,7 +84,7 @@ func (t *Text) List(raw, buffer []byte, item func(Sparse) error) (Sparse, error)
 	d := decoder(raw)
 	err := members(d, func(name []byte) error {
 		if string(name) != "items" {
-			return o.member(d, list.members[string(name)])
+			return o.member(d, t.list.members[string(name)])
 		}
 		return elements(d, func() error {
 			i := Sparse{Values: buffer[:0]}
