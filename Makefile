@@ -53,8 +53,10 @@ vuln: ## look for known vulnerabilities that countd can reach; needs the network
 fuzz: ## fuzz each parser of what comes from outside, FUZZTIME=30s each
 	tools/fuzz $(FUZZTIME)
 
-bench: ## measure the bytes that an object costs, OBJECTS=200000 (1 min)
+bench: ## measure memory, start and events beside client-go, OBJECTS=200000 (some 10 min); in full: see README
 	go -C bench run ./memory -objects $(OBJECTS)
+	go -C bench run ./start -objects $(OBJECTS) -runs 3
+	go -C bench run ./events -objects $(OBJECTS)
 
 clean: ## remove what was built here; the control plane stays in the user's cache
 	rm -rf bin web/test/node_modules

@@ -22,6 +22,11 @@ func (c Client) Expire(ctx context.Context, gone int) (Moment, error) {
 	return c.ask(ctx, http.MethodPost, "/bench/expire?gone="+strconv.Itoa(gone))
 }
 
+// Release is Server.Release.
+func (c Client) Release(ctx context.Context) (Moment, error) {
+	return c.ask(ctx, http.MethodPost, "/bench/release")
+}
+
 func (c Client) ask(ctx context.Context, method, path string) (m Moment, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.URL+path, http.NoBody)
 	if err != nil {

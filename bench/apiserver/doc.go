@@ -15,7 +15,8 @@
 // It has one history: the objects that there are at first, then a given number of
 // changes, then as many breaks as are asked for. A LIST is of the first moment, and a
 // WATCH goes through the changes from where it is asked to, as fast as they are read;
-// so each client gets all changes, however late it comes. A break, made by
+// so each client gets all changes, however late it comes. With [Options].Held, they
+// wait for a POST to /bench/release. A break, made by
 //
 //	POST /bench/expire?gone=1000
 //

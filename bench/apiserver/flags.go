@@ -12,6 +12,7 @@ func (o *Options) Flags(set *flag.FlagSet) {
 	set.IntVar(&o.Changes, "changes", o.Changes, "`number` of changes after the first list, each a deletion, a creation and an update; -1 is one for ten objects")
 	set.StringVar(&o.Kind, "kind", o.Kind, "Pod, or ConfigMap, of which countd reads only metadata")
 	set.BoolVar(&o.NoStreamingLists, "pages", o.NoStreamingLists, "have lists read in pages, as from an old API server")
+	set.BoolVar(&o.Held, "held", o.Held, "have the changes wait for a POST to /bench/release")
 }
 
 // Default fills in what flags leave open.
@@ -25,6 +26,6 @@ func (o *Options) Default() {
 func (o *Options) Args() []string {
 	return []string{
 		"-objects", strconv.Itoa(o.Objects), "-namespaces", strconv.Itoa(o.Namespaces), "-changes", strconv.Itoa(o.Changes),
-		"-kind", o.Kind, "-pages=" + strconv.FormatBool(o.NoStreamingLists),
+		"-kind", o.Kind, "-pages=" + strconv.FormatBool(o.NoStreamingLists), "-held=" + strconv.FormatBool(o.Held),
 	}
 }

@@ -19,7 +19,8 @@ type collection struct {
 	history
 	eras       *eras
 	apiVersion string
-	streams    bool // streaming lists are served
+	streams    bool            // streaming lists are served
+	released   <-chan struct{} // closed once changes may be sent
 	templates  map[encoding][]template
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 )
 
 // Options say what a Server holds.
@@ -18,12 +19,15 @@ type Options struct {
 	Kind string
 	// NoStreamingLists has lists read in pages, as an API server before 1.32.
 	NoStreamingLists bool
+	// Held has the changes wait until they are released.
+	Held bool
 }
 
 // Server is an http.Handler, safe for concurrent use.
 type Server struct {
-	eras *eras
-	mux  *http.ServeMux
+	eras    *eras
+	mux     *http.ServeMux
+	release func() // may be called more than once
 }
 
 // kinds are those that a server can hold, with the names of their resources.
@@ -38,7 +42,11 @@ func New(o Options) (*Server, error) {
 	if o.Objects > maxObjects || o.Namespaces > maxNamespaces {
 		return nil, fmt.Errorf("apiserver: %+v: want at most %d objects in %d namespaces", o, maxObjects, maxNamespaces)
 	}
-	s := &Server{eras: newEras(history{o}), mux: http.NewServeMux()}
+	released := make(chan struct{})
+	s := &Server{eras: newEras(history{o}), mux: http.NewServeMux(), release: sync.OnceFunc(func() { close(released) })}
+	if !o.Held {
+		s.release()
+	}
 	const crds, services = "/apis/apiextensions.k8s.io/v1", "/apis/apiregistration.k8s.io/v1"
 	s.mux.HandleFunc("GET /version", document(map[string]any{"major": "1", "minor": "37", "gitVersion": "v1.37.2"}))
 	s.mux.HandleFunc("GET /api", document(map[string]any{"kind": "APIVersions", "versions": []string{"v1"}}))
@@ -53,7 +61,7 @@ func New(o Options) (*Server, error) {
 		services + "/apiservices":           {history: history{Options{Kind: "APIService", Namespaces: 1}}, apiVersion: "apiregistration.k8s.io/v1"},
 	}
 	for path, r := range all {
-		r.eras, r.streams = newEras(r.history), !o.NoStreamingLists
+		r.eras, r.streams, r.released = newEras(r.history), !o.NoStreamingLists, released
 		if r.options.Objects > 0 {
 			r.eras = s.eras
 		}
@@ -63,6 +71,7 @@ func New(o Options) (*Server, error) {
 		s.mux.Handle("GET "+path, r)
 	}
 	s.mux.HandleFunc("GET /bench/moment", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.Moment()) })
+	s.mux.HandleFunc("POST /bench/release", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.Release()) })
 	s.mux.HandleFunc("POST /bench/expire", func(w http.ResponseWriter, r *http.Request) {
 		gone, err := strconv.Atoi(r.FormValue("gone"))
 		if err != nil || gone < 0 {
@@ -78,6 +87,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 
 // Moment is what a client holds that has read everything.
 func (s *Server) Moment() Moment { return s.eras.history.end(s.eras.get()) }
+
+// Release has the changes sent, to all who watch, and returns Moment.
+func (s *Server) Release() Moment {
+	s.release()
+	return s.Moment()
+}
 
 // Expire makes a break, in which so many objects are deleted unseen, and returns what
 // a client holds that has listed everything anew.

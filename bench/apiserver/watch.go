@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -30,7 +31,7 @@ func (q request) serveWatch(w http.ResponseWriter, r *http.Request) {
 	if initial && !q.sendInitial(out, start) {
 		return
 	}
-	if !q.sendChanges(out, start) {
+	if !q.awaitRelease(r.Context(), out) || !q.sendChanges(out, start) {
 		return
 	}
 	end := q.era.base
@@ -103,6 +104,24 @@ func (q request) sendInitial(out *writer, m moment) bool {
 		return out.flush()
 	}
 	return q.sendBookmark(out, m, true)
+}
+
+// awaitRelease waits until changes may be sent, and reports whether the client is there.
+func (q request) awaitRelease(ctx context.Context, out *writer) bool {
+	select {
+	case <-q.released:
+		return true
+	default:
+	}
+	if !out.flush() { // the client learns that its watch has begun
+		return false
+	}
+	select {
+	case <-q.released:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (q request) sendChanges(out *writer, start moment) bool {

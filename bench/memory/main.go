@@ -20,7 +20,7 @@
 //     stop the world: all spans of the heap that have an object in them. Garbage that
 //     has not been collected is in it, and room in spans that are not full. Its peak is
 //     the highest of samples taken every millisecond, so the collector's pace is in it:
-//     with GOGC=50 Go lets the heap grow by half before it collects.
+//     with GOGC=40 Go lets the heap grow by two fifths before it collects.
 //   - peak_ratio: the highest peak, from the start of the process to its rest and from
 //     410 to the next rest, by the heap in use at rest, after two collections. That is
 //     the strictest of rests: without them, it has garbage in it too.
@@ -34,11 +34,12 @@
 // its own; its bytes an object do not depend on that.
 //
 // What is not Go, or not here, can be measured beside it: -peer-pid is the process id
-// of a program that somebody has started on the same API server. It is
-// waited for until it does nothing, and its resident memory and CPU time are told.
-// Where the server has to be there first, start it alone:
+// of a program that somebody has started on the same API server. It is waited for until
+// it does nothing, and again after our own relist, which is its relist too; its resident
+// memory and CPU time are told. The server has to be there first, so start it alone. Where
+// it is, it says, and writes into a kubeconfig:
 //
-//	go run ./memory -serve -listen 127.0.0.1:18080
+//	go run ./memory -serve -listen 127.0.0.1:18080 -kubeconfig peer.yaml
 //	go run ./memory -server http://127.0.0.1:18080 -peer-pid PID
 //
 // -source tally measures the core of countd alone, which is told of objects directly.
@@ -49,7 +50,8 @@
 //
 // The last two are our bytes an object by theirs: less than 1 is less memory than an
 // informer of PartialObjectMetadata, or one with a transform. They are absent with
-// -peers=false.
+// -peers=false. With -peer-pid there are peer_rss_mib, at rest, peer_peak_rss_mib,
+// peer_start_cpu_seconds and peer_run_cpu_seconds, of listing anew.
 package main
 
 import (
@@ -68,7 +70,7 @@ import (
 )
 
 // gcPercent is what cmd/countd sets.
-const gcPercent = 50
+const gcPercent = 40
 
 func main() {
 	o := options{out: os.Stdout, server: apiserver.Options{Objects: 1_000_000, Namespaces: 2000, Changes: -1, Kind: "Pod"}}
@@ -76,12 +78,10 @@ func main() {
 	flag.StringVar(&o.source, "source", "cluster", "cluster measures all of the counting half, tally its core alone")
 	flag.BoolVar(&o.peers, "peers", true, "measure client-go's informers too")
 	flag.IntVar(&o.typedObjects, "typed-objects", 200_000, "`number` of objects, at most, that the informer of whole ones reads")
-	flag.IntVar(&o.peerPID, "peer-pid", 0, "process `id` of a program on the same API server, to be measured too")
+	o.peer.Flags(flag.CommandLine)
 	flag.IntVar(&o.gogc, "gogc", gcPercent, "GC `percent` of countd's process, unless $GOGC is set")
 	flag.DurationVar(&o.rest, "rest", 10*time.Second, "how long a process rests before it is measured")
-	flag.StringVar(&o.url, "server", "", "`URL` of an API server that runs already (see -serve)")
-	flag.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` of the API server")
-	serve := flag.Bool("serve", false, "be the API server until standard input ends")
+	o.host.Flags(flag.CommandLine)
 	role := flag.String("role", "", "be one reader; used by the program itself")
 	flag.Parse()
 	o.server.Default()
@@ -89,7 +89,7 @@ func main() {
 	defer stop()
 	run := o.run
 	switch {
-	case *serve:
+	case o.host.Serve:
 		run = o.serve
 	case *role != "":
 		run = func(ctx context.Context) error { return o.read(ctx, *role) }
@@ -105,10 +105,10 @@ type options struct {
 	source       string
 	peers        bool
 	typedObjects int
-	peerPID      int
+	peer         process.Outsider
+	host         process.Host
 	gogc         int
 	rest         time.Duration
-	url, listen  string
 	out          io.Writer
 }
 
@@ -117,7 +117,7 @@ func (o options) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return process.Serve(process.Attended(ctx), o.listen, handler, o.out)
+	return o.host.Run(process.Attended(ctx), handler, o.out)
 }
 
 // setGC is countd's, for the whole process.

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/countd/countd/bench/apiserver"
+	"github.com/countd/countd/bench/process"
 	"github.com/countd/countd/bench/reader"
 )
 
@@ -55,7 +56,7 @@ func check(t *testing.T, kind string, begin func() (reader.Reader, moments, erro
 		t.Errorf("not everything was measured: %+v", m)
 	}
 	var out bytes.Buffer
-	report(&out, kind, []measured{m}, nil)
+	report(&out, kind, []measured{m}, new(process.Outsider))
 	if result := regexp.MustCompile(`\nRESULT bytes_per_object=-?\d+\.\d objects=2000 rss_mib=\d+\.\d peak_ratio=\d+\.\d\d\n$`); !result.Match(out.Bytes()) {
 		t.Errorf("report ends otherwise than in %s:\n%s", result, out.Bytes())
 	}
@@ -69,7 +70,7 @@ func TestReportComparesBytes(t *testing.T) {
 		{Reader: reader.Transform, Objects: 500, Heap: 500_000, InUse: 1},
 	}
 	var out bytes.Buffer
-	report(&out, "Pod", all, nil)
+	report(&out, "Pod", all, new(process.Outsider))
 	const want = "\nRESULT bytes_per_object=50.0 objects=1000 rss_mib=0.0 peak_ratio=1.50 vs_partial_metadata=0.0250 vs_transform=0.0500\n"
 	if !bytes.HasSuffix(out.Bytes(), []byte(want)) {
 		t.Errorf("report ends otherwise than in %s:\n%s", want, out.Bytes())

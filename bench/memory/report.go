@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/countd/countd/bench/process"
 	"github.com/countd/countd/bench/reader"
 )
 
@@ -19,7 +20,7 @@ func (m measured) peakRatio() float64 {
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
 // report writes a table, ours first, and the line for programs.
-func report(out io.Writer, kind string, all []measured, peer *outsider) {
+func report(out io.Writer, kind string, all []measured, peer *process.Outsider) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(name string, value func(m measured) string) {
 		cells := []string{name}
@@ -54,15 +55,12 @@ func report(out io.Writer, kind string, all []measured, peer *outsider) {
 	row("CPU time of starting", seconds(func(m measured) time.Duration { return m.StartCPU }))
 	row("of listing anew", seconds(func(m measured) time.Duration { return m.RelistCPU }))
 	_ = table.Flush()
-	if peer != nil {
-		_, _ = fmt.Fprintf(out, "process %d: resident %.1f MiB at rest (%.1f bytes an object), %.1f MiB after listing anew, %.1f MiB at its most; CPU time %.1f s until the first rest, %.1f s in all\n",
-			peer.pid, mib(peer.rest.Resident), float64(peer.rest.Resident)/float64(ours.Objects), mib(peer.last.Resident), mib(peer.last.Peak), peer.rest.CPU.Seconds(), peer.last.CPU.Seconds())
-	}
+	outsider := peer.Report(out)
 	_, _ = fmt.Fprintf(out, "RESULT bytes_per_object=%.1f objects=%d rss_mib=%.1f peak_ratio=%.2f", ours.perObject(), ours.Objects, mib(ours.Resident), ours.peakRatio())
 	for _, m := range all {
 		if name := map[string]string{reader.Metadata: "vs_partial_metadata", reader.Transform: "vs_transform"}[m.Reader]; name != "" {
 			_, _ = fmt.Fprintf(out, " %s=%.4f", name, ours.perObject()/m.perObject())
 		}
 	}
-	_, _ = fmt.Fprintln(out)
+	_, _ = fmt.Fprintln(out, outsider)
 }

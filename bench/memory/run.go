@@ -22,29 +22,22 @@ func (o options) run(ctx context.Context) error {
 	if ours == "" {
 		return fmt.Errorf("source %q: want cluster or tally", o.source)
 	}
-	url, stop, err := o.start(ctx, o.server)
+	url, stop, err := o.host.Start(ctx, o.server.Args()...)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	fmt.Fprintln(os.Stderr, "memory: API server at", url)
-	var all []measured
-	var peer *outsider
-	if o.peerPID != 0 {
-		if peer, err = newOutsider(ctx, o.peerPID); err != nil {
-			return err
-		}
+	if err := o.peer.Await(ctx); err != nil {
+		return err
 	}
 	m, err := o.measure(ctx, ours, url)
 	if err != nil {
 		return err
 	}
-	all = append(all, m)
-	if peer != nil {
-		if err := peer.settle(ctx); err != nil {
-			return err
-		}
+	if err := o.peer.Settle(ctx); err != nil {
+		return err
 	}
+	all := []measured{m}
 	if o.peers {
 		peers, err := o.measurePeers(ctx, url)
 		if err != nil {
@@ -52,24 +45,8 @@ func (o options) run(ctx context.Context) error {
 		}
 		all = append(all, peers...)
 	}
-	report(o.out, o.server.Kind, all, peer)
+	report(o.out, o.server.Kind, all, &o.peer)
 	return nil
-}
-
-// start starts an API server, unless there is one.
-func (o options) start(ctx context.Context, server apiserver.Options) (url string, stop func(), err error) {
-	if o.url != "" {
-		return o.url, func() {}, nil
-	}
-	child, err := process.Start(ctx, append(server.Args(), "-serve", "-listen", o.listen)...)
-	if err != nil {
-		return "", nil, err
-	}
-	stop = func() { _ = child.Stop() }
-	if url, err = child.Line(); err != nil {
-		stop()
-	}
-	return url, stop, err
 }
 
 func (o options) measurePeers(ctx context.Context, url string) (all []measured, err error) {
@@ -81,10 +58,9 @@ func (o options) measurePeers(ctx context.Context, url string) (all []measured, 
 		all = append(all, m)
 	}
 	fewer := o
-	fewer.url, fewer.listen = "", "127.0.0.1:0"
 	fewer.server.Objects = min(o.typedObjects, o.server.Objects)
 	fewer.server.Changes = min(o.server.Changes, fewer.server.Objects/10)
-	url, stop, err := fewer.start(ctx, fewer.server)
+	url, stop, err := process.Host{Listen: "127.0.0.1:0"}.Start(ctx, fewer.server.Args()...)
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +95,8 @@ func (o options) read(ctx context.Context, role string) error {
 			t, err := reader.NewTally(o.server)
 			return t, t, err
 		}
-		r, err := reader.New(role, o.url, o.server.Kind)
-		return r, apiserver.Client{URL: o.url}, err
+		r, err := reader.New(role, o.host.URL, o.server.Kind)
+		return r, apiserver.Client{URL: o.host.URL}, err
 	}
 	m, err := measure(process.Attended(ctx), begin, o.rest)
 	if err != nil {

@@ -2,14 +2,17 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // TestMain is, where it is asked to, the child of a test.
@@ -44,6 +47,31 @@ func TestChildEndsWithItsInput(t *testing.T) {
 	}
 }
 
+// TestOutsiderIsMeasured: a program that does nothing is at rest, and one that is not
+// there is no mistake unless it was named.
+func TestOutsiderIsMeasured(t *testing.T) {
+	child, err := Start(t.Context(), "child")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Outsider{{PID: child.PID}, {}} {
+		if err := errors.Join(o.Await(t.Context()), o.Settle(t.Context())); err != nil {
+			t.Error(err)
+		}
+		var out strings.Builder
+		if result := o.Report(&out); (o.PID != 0) != strings.HasPrefix(result, " peer_rss_mib=") || (o.PID != 0) != (out.Len() > 0) {
+			t.Errorf("process %d: %q, %q", o.PID, &out, result)
+		}
+	}
+	if err := child.Stop(); err != nil {
+		t.Error(err)
+	}
+	gone := Outsider{PID: child.PID}
+	if err := gone.Await(t.Context()); err == nil {
+		t.Error("a process that is gone is at rest")
+	}
+}
+
 // TestCPUTimeIsRead: also of a process whose name looks like fields.
 func TestCPUTimeIsRead(t *testing.T) {
 	got, err := cpu([]byte("7 (a) b 1 2 (3) S 1 7 7 0 -1 4194304 90 0 0 0 150 25 0 0 20 0 1"))
@@ -55,13 +83,18 @@ func TestCPUTimeIsRead(t *testing.T) {
 	}
 }
 
-// TestServeSaysWhere: the address is one line, and serving ends with the context.
-func TestServeSaysWhere(t *testing.T) {
+// TestHostSaysWhere: the address is one line, and in the kubeconfig, and serving ends
+// with the context.
+func TestHostSaysWhere(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	said := make(lines, 1)
-	go func() { ended <- Serve(ctx, "127.0.0.1:0", http.NotFoundHandler(), said) }()
+	h := Host{Listen: "127.0.0.1:0", Kubeconfig: filepath.Join(t.TempDir(), "config")}
+	go func() { ended <- h.Run(ctx, http.NotFoundHandler(), said) }()
 	url := strings.TrimSpace(<-said)
+	if config, err := clientcmd.BuildConfigFromFlags("", h.Kubeconfig); err != nil || config.Host != url {
+		t.Errorf("the kubeconfig says %+v, %v, want %s", config, err, url)
+	}
 	response, err := new(http.Transport).RoundTrip(request(t, url))
 	if err != nil {
 		t.Fatal(err)

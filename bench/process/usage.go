@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -69,3 +70,13 @@ func cpu(stat []byte) (time.Duration, error) {
 
 // Self tells of this process.
 func Self() (Usage, error) { return Of(os.Getpid()) }
+
+// CPUTime is what this process has used so far, user and system, more exactly than
+// Self tells.
+func CPUTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0 // it fails for wrong arguments only
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}

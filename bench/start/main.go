@@ -22,13 +22,23 @@
 // Countd's GC percent is set as cmd/countd sets it (-gogc, unless $GOGC is set);
 // Reflectors have Go's own.
 //
+// What is not here can be measured beside it: -peer-pid is the process id of a program
+// that somebody has started on the same API server, which has to be there first:
+//
+//	go run ./start -serve -listen 127.0.0.1:18080 -kubeconfig peer.yaml
+//	go run ./start -server http://127.0.0.1:18080 -peer-pid PID
+//
+// It is waited for until it does nothing; its CPU time until then is that of its start,
+// and its resident memory is told.
+//
 // The last line of the output is for programs:
 //
 //	RESULT start_ratio=… objects=… seconds=… reflector_seconds=…
 //
 // start_ratio is countd's median by that of the Reflector of typed objects. With
 // -peers=false only countd is run, and the line has neither start_ratio nor
-// reflector_seconds.
+// reflector_seconds. With -peer-pid there are peer_rss_mib, at rest, peer_peak_rss_mib,
+// peer_start_cpu_seconds, and peer_run_cpu_seconds, which it used while ours ran.
 package main
 
 import (
@@ -46,7 +56,7 @@ import (
 )
 
 // gcPercent is what cmd/countd sets.
-const gcPercent = 50
+const gcPercent = 40
 
 func main() {
 	o := options{out: os.Stdout, server: apiserver.Options{Objects: 1_000_000, Namespaces: 2000, Kind: "Pod"}}
@@ -54,9 +64,8 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 5, "`number` of runs of each")
 	flag.BoolVar(&o.peers, "peers", true, "run client-go's Reflectors too")
 	flag.IntVar(&o.gogc, "gogc", gcPercent, "GC `percent` of countd's process, unless $GOGC is set")
-	flag.StringVar(&o.url, "server", "", "`URL` of an API server that runs already (see -serve)")
-	flag.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` of the API server")
-	serve := flag.Bool("serve", false, "be the API server until standard input ends")
+	o.peer.Flags(flag.CommandLine)
+	o.host.Flags(flag.CommandLine)
 	role := flag.String("role", "", "be one reader; used by the program itself")
 	flag.Parse()
 	o.server.Default()
@@ -64,7 +73,7 @@ func main() {
 	defer stop()
 	run := o.run
 	switch {
-	case *serve:
+	case o.host.Serve:
 		run = o.serve
 	case *role != "":
 		run = func(ctx context.Context) error { return o.read(process.Attended(ctx), *role) }
@@ -76,12 +85,13 @@ func main() {
 }
 
 type options struct {
-	server      apiserver.Options
-	runs        int
-	peers       bool
-	gogc        int
-	url, listen string
-	out         io.Writer
+	server apiserver.Options
+	runs   int
+	peers  bool
+	peer   process.Outsider
+	host   process.Host
+	gogc   int
+	out    io.Writer
 }
 
 func (o options) serve(ctx context.Context) error {
@@ -89,7 +99,7 @@ func (o options) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return process.Serve(process.Attended(ctx), o.listen, handler, o.out)
+	return o.host.Run(process.Attended(ctx), handler, o.out)
 }
 
 // setGC is countd's, for the whole process.

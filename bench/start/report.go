@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/countd/countd/bench/process"
 	"github.com/countd/countd/bench/reader"
 )
 
@@ -28,7 +29,7 @@ func ready(all []started) float64 {
 }
 
 // report writes a table and the line for programs.
-func report(out io.Writer, kind string, roles []string, all map[string][]started) {
+func report(out io.Writer, kind string, roles []string, all map[string][]started, peer *process.Outsider) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(name string, value func(role string) string) {
 		cells := []string{name}
@@ -56,6 +57,7 @@ func report(out io.Writer, kind string, roles []string, all map[string][]started
 		return fmt.Sprintf("%.1f MiB", median(all[role], func(s started) float64 { return float64(s.Peak) / (1 << 20) }))
 	})
 	_ = table.Flush()
+	outsider := peer.Report(out)
 	_, _ = fmt.Fprint(out, "RESULT")
 	theirs, compared := all[reader.Reflector]
 	if compared {
@@ -65,7 +67,7 @@ func report(out io.Writer, kind string, roles []string, all map[string][]started
 	if compared {
 		_, _ = fmt.Fprintf(out, " reflector_seconds=%.2f", ready(theirs))
 	}
-	_, _ = fmt.Fprintln(out)
+	_, _ = fmt.Fprintln(out, outsider)
 }
 
 func byReady(a, b started) int { return cmp.Compare(a.Ready, b.Ready) }

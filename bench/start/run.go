@@ -29,16 +29,13 @@ func (o options) run(ctx context.Context) error {
 	if o.runs < 1 {
 		return fmt.Errorf("runs: %d, want 1 or more", o.runs)
 	}
-	url := o.url
-	if url == "" {
-		server, err := process.Start(ctx, append(o.server.Args(), "-serve", "-listen", o.listen)...)
-		if err != nil {
-			return err
-		}
-		defer server.Stop() //nolint:errcheck // it has no more to say
-		if url, err = server.Line(); err != nil {
-			return err
-		}
+	url, stop, err := o.host.Start(ctx, o.server.Args()...)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := o.peer.Await(ctx); err != nil {
+		return err
 	}
 	roles := []string{reader.Countd}
 	if o.peers {
@@ -55,7 +52,10 @@ func (o options) run(ctx context.Context) error {
 			all[role] = append(all[role], s)
 		}
 	}
-	report(o.out, o.server.Kind, roles, all)
+	if err := o.peer.Settle(ctx); err != nil {
+		return err
+	}
+	report(o.out, o.server.Kind, roles, all, &o.peer)
 	return nil
 }
 
@@ -81,7 +81,7 @@ func (o options) read(ctx context.Context, role string) error {
 	if role == reader.Countd {
 		o.setGC()
 	}
-	r, err := reader.New(role, o.url, o.server.Kind)
+	r, err := reader.New(role, o.host.URL, o.server.Kind)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (o options) read(ctx context.Context, role string) error {
 		stop(nil)
 		<-ended
 	}()
-	want, err := apiserver.Client{URL: o.url}.Moment(running)
+	want, err := apiserver.Client{URL: o.host.URL}.Moment(running)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/countd/countd/bench/apiserver"
+	"github.com/countd/countd/bench/process"
 	"github.com/countd/countd/bench/reader"
 )
 
@@ -31,7 +32,7 @@ func TestSaysWhenItIsReady(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			said, out := io.Pipe()
-			o := options{url: server.URL, server: apiserver.Options{Kind: "Pod"}, gogc: 100, out: out}
+			o := options{host: process.Host{URL: server.URL}, server: apiserver.Options{Kind: "Pod"}, gogc: 100, out: out}
 			ended := make(chan error, 1)
 			go func() { ended <- o.read(ctx, role) }()
 			var s started
@@ -68,7 +69,7 @@ func TestReportComparesMedians(t *testing.T) {
 			some[role] = all[role]
 		}
 		var out bytes.Buffer
-		report(&out, "Pod", roles, some)
+		report(&out, "Pod", roles, some, new(process.Outsider))
 		if !bytes.HasSuffix(out.Bytes(), []byte(want)) {
 			t.Errorf("report ends otherwise than in %s:\n%s", want, out.Bytes())
 		}
