@@ -19,11 +19,14 @@ import (
 	"github.com/countd/countd/pkg/counts"
 )
 
-// rememberedStates bounds how many readings a decoder remembers, and
-// rememberedBytes how long the fields of one may be: some 0.3 MB at most.
+// rememberedBytes bounds what a decoder remembers: the values of the fields, and
+// perReading for each reading. Values longer than longestRemembered are not: those of
+// custom objects may have any length. A Node with the usual conditions of a problem
+// detector has some 400.
 const (
-	rememberedStates = 1024
-	rememberedBytes  = 256
+	rememberedBytes   = 320 << 10
+	perReading        = 64
+	longestRemembered = 1024
 )
 
 // Decoder decodes the objects of one resource into an [Object] or a [List]. It is safe
@@ -39,6 +42,7 @@ type Decoder struct {
 	mu       sync.Mutex
 	buffer   []byte
 	readings map[string]state.Reading // by the values of the fields
+	held     int                      // bytes in readings, as rememberedBytes has them
 }
 
 var _ runtime.Serializer = (*Decoder)(nil)
@@ -177,15 +181,23 @@ func (d *Decoder) object(sparse wire.Sparse, content func(values []byte) (map[st
 			reading, err = d.rules.Read(d.named(fields), time.Now())
 		}
 		o.Err = err
-		if err == nil && reading.Next == nil && len(sparse.Values) <= rememberedBytes {
-			if len(d.readings) == rememberedStates {
-				clear(d.readings)
-			}
-			d.readings[string(sparse.Values)] = reading
+		if err == nil && reading.Next == nil && len(sparse.Values) <= longestRemembered {
+			d.remember(sparse.Values, reading)
 		}
 	}
 	o.State, o.Steve, o.Next = reading.State, reading.Steve, reading.Next
 	return o
+}
+
+// remember forgets all where there would be too much: it is faster than to choose.
+func (d *Decoder) remember(values []byte, reading state.Reading) {
+	size := len(values) + perReading
+	if d.held+size > rememberedBytes {
+		clear(d.readings)
+		d.held = 0
+	}
+	d.readings[string(values)] = reading
+	d.held += size
 }
 
 // named gives content, which it owns, the API version and the kind of the resource.

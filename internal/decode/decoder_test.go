@@ -160,13 +160,14 @@ func TestReadingsAreBounded(t *testing.T) {
 		})
 		must(t, err)
 		one(t, d, data)
-		if len(d.readings) > rememberedStates {
-			t.Fatalf("%d readings are remembered", len(d.readings))
+		held := 0
+		for values := range d.readings {
+			if held += len(values) + perReading; len(values) > longestRemembered {
+				t.Fatalf("values of %d bytes are remembered", len(values))
+			}
 		}
-	}
-	for values := range d.readings {
-		if len(values) > rememberedBytes {
-			t.Errorf("%d bytes are remembered", len(values))
+		if held > rememberedBytes || held != d.held {
+			t.Fatalf("%d bytes are remembered, it says %d", held, d.held)
 		}
 	}
 }
