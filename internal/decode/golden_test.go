@@ -44,7 +44,8 @@ func TestStatesOfRealObjects(t *testing.T) {
 func (e example) check(t *testing.T, rules state.Rules, typed runtime.Object) {
 	t.Helper()
 	gvk := (&unstructured.Unstructured{Object: e.Object}).GroupVersionKind()
-	d := newDecoder(t, resourceOf(gvk), rules)
+	d, err := New(resourceOf(gvk), rules)
+	must(t, err)
 	ways := e.ways(t, d, gvk, typed)
 	own, steve := e.Own, e.Steve
 	changes := e.Later
@@ -130,14 +131,14 @@ func (e example) ways(t *testing.T, d *Decoder, gvk schema.GroupVersionKind, typ
 	if typed != nil {
 		ways["informer"] = func() (*Object, error) { return d.Informed(typed) }
 	}
-	binary := func(name, apiVersion, kind string, object any) {
+	binary := func(name, kind string, object any) {
 		m, ok := object.(marshaler)
 		if !ok {
 			t.Fatalf("%T has no protobuf", object)
 		}
-		data := inEnvelope(t, apiVersion, kind, m)
+		data := inEnvelope(t, kind, m)
 		ways[name] = func() (*Object, error) { return decodeOne(d, data) }
-		page := inEnvelope(t, apiVersion, kind+"List", pageOf(t, m))
+		page := inEnvelope(t, kind+"List", pageOf(t, m))
 		ways[name+" list"] = func() (*Object, error) { return decodeListed(d, page) }
 	}
 	switch {
@@ -149,10 +150,9 @@ func (e example) ways(t *testing.T, d *Decoder, gvk schema.GroupVersionKind, typ
 		text, err := json.Marshal(partial)
 		must(t, err)
 		add("JSON of metadata", text, partial.Kind)
-		binary("protobuf of metadata", partial.APIVersion, partial.Kind, partial)
+		binary("protobuf of metadata", partial.Kind, partial)
 	case d.proto != nil:
-		apiVersion, kind := gvk.ToAPIVersionAndKind()
-		binary("protobuf", apiVersion, kind, typed)
+		binary("protobuf", gvk.Kind, typed)
 	}
 	return ways
 }

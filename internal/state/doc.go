@@ -15,7 +15,9 @@
 //
 // The package owns which fields of an object decide its state ([Fields], [CustomFields]),
 // so that readers can leave all others undecoded. A Read of an object that has nothing but
-// these gives the same as one of the whole object; FuzzSparse holds that.
+// these gives the same as one of the whole object; TestPartSaysTheSame and
+// TestCustomSaysTheSame of internal/decode hold that, with random values, and
+// TestStatesOfRealObjects on a corpus.
 //
 // Everything here is a pure function, safe for concurrent use (R1, R2): objects are read,
 // never written to, and no scheme is involved (R3).
