@@ -1,7 +1,6 @@
 package api
 
 import (
-	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
@@ -83,7 +82,7 @@ func (s *Server) Handler() http.Handler {
 
 	metrics := promhttp.HandlerFor(s.options.Registry, promhttp.HandlerOpts{
 		ErrorHandling:     promhttp.ContinueOnError, // one bad label costs its own series
-		ErrorLog:          slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn),
+		ErrorLog:          scrapeLog{s.options.Log},
 		EnableOpenMetrics: true,
 	})
 	mux.Handle("/metrics", s.get(metrics.ServeHTTP))
