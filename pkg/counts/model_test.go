@@ -22,7 +22,9 @@ type modelResource struct {
 	resource Resource
 	source   uint32
 	parts    bool // it is read namespace by namespace
+	divided  bool // it has had a part since
 	seen     bool // a round has ended
+	held     bool // nothing is published until the whole's End
 	read     map[string]*modelRound
 }
 
@@ -31,6 +33,7 @@ type modelRound struct {
 	objects objects
 	round   objects // what the round under way has put; nil outside
 	visible objects // what readers may see: objects as of no round
+	part    bool    // of a resource that is read in parts: there is a part
 }
 
 // objects are states in both readings by namespace and name.
@@ -57,10 +60,32 @@ func (r *modelResource) visible() objects {
 	return all
 }
 
+// regroup makes the resource one that is read in parts, or as a whole.
+func (r *modelResource) regroup(parts bool) {
+	if r.parts == parts {
+		return
+	}
+	before := r.read
+	r.parts, r.divided, r.read = parts, false, make(map[string]*modelRound)
+	for _, round := range before {
+		for name, states := range round.objects {
+			r.at(name[0]).objects[name] = states
+		}
+		for name, states := range round.visible {
+			r.at(name[0]).visible[name] = states
+		}
+	}
+}
+
+func (r *modelResource) begin(at *modelRound) {
+	at.round = make(objects)
+	at.part, r.divided, r.held = r.parts, r.parts, r.held || !r.parts
+}
+
 // see makes visible what is.
 func (r *modelResource) see() {
 	for _, round := range r.read {
-		if round.round == nil && r.seen {
+		if round.round == nil && !r.held {
 			round.visible = maps.Clone(round.objects)
 		}
 	}
@@ -216,7 +241,7 @@ func (m *machine) step(t *rapid.T) {
 		}
 		m.publish(t) // as Counter does before an event that withholds
 		m.next++
-		r = &modelResource{resource: resource, source: m.next, read: make(map[string]*modelRound)}
+		r = &modelResource{resource: resource, source: m.next, held: true, read: make(map[string]*modelRound)}
 		r.parts = resource.Namespaced && rapid.Bool().Draw(t, "in parts")
 		m.model.resources[key] = r
 		m.apply(r, event{op: opOpen, resource: &resource})
@@ -228,7 +253,7 @@ func (m *machine) step(t *rapid.T) {
 	}
 	at := r.at(name[0])
 	k := m.hash.key(name[0], name[1])
-	switch rapid.SampledFrom([]string{"put", "put", "put", "put", "again", "remove", "remove", "begin", "end", "end", "show", "close", "redefine", "stranger"}).Draw(t, "action") {
+	switch rapid.SampledFrom([]string{"put", "put", "put", "put", "again", "remove", "remove", "begin", "end", "end", "show", "end of part", "regroup", "close", "redefine", "stranger"}).Draw(t, "action") {
 	case "put":
 		states := both{rapid.SampledFrom(testStates).Draw(t, "state")}
 		states[Steve] = states[Own]
@@ -250,20 +275,39 @@ func (m *machine) step(t *rapid.T) {
 		m.apply(r, event{op: opRemove, key: k})
 	case "begin": // may cut a round short
 		m.publish(t)
-		at.round = make(objects)
+		r.begin(at)
 		m.apply(r, event{op: opBegin, part: r.parts, namespace: name[0]})
 	case "end": // may have had no begin
 		if at.round != nil {
 			at.objects, at.round = at.round, nil
 		}
-		r.seen = r.seen || !r.parts
+		at.part, r.divided = r.parts, r.parts
+		if !r.parts {
+			r.seen, r.held = true, false
+		}
 		m.apply(r, event{op: opEnd, part: r.parts, namespace: name[0]})
 	case "show": // a resource that is read in parts is published from now on
 		if !r.parts {
 			return
 		}
-		r.seen = true
+		r.seen, r.held = true, false
+		maps.DeleteFunc(r.read, func(_ string, of *modelRound) bool { return r.divided && !of.part })
 		m.apply(r, event{op: opEnd})
+	case "end of part":
+		if !r.parts {
+			return
+		}
+		*at = modelRound{objects: make(objects), visible: at.visible}
+		m.apply(r, event{op: opClose, part: true, namespace: name[0]})
+	case "regroup": // by the first round that is read so
+		if !r.resource.Namespaced {
+			return
+		}
+		m.publish(t)
+		r.regroup(!r.parts)
+		at = r.at(name[0])
+		r.begin(at)
+		m.apply(r, event{op: opBegin, part: r.parts, namespace: name[0]})
 	case "close":
 		delete(m.model.resources, key)
 		m.apply(r, event{op: opClose})

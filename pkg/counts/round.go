@@ -10,32 +10,39 @@ type round struct {
 	cut     bool   // the last one did not end
 }
 
-// begin starts a round: what it does not put until end is swept.
+// begin starts a round: what it does not put until end is swept. That of the
+// resource as a whole is the end of its parts.
 func (l *ledger) begin(e event) {
+	if !e.part && l.parts != nil {
+		l.parts = nil
+		l.whole.cut = true
+		l.touch(total) // a part may have withheld its namespace
+	}
 	r, in := l.round(e)
 	if r.cut {
 		// Some records have this round's mark from the one that was cut
 		// short, and two values of the mark cannot tell three rounds apart.
-		for k, rec := range l.records {
-			if in(rec) {
-				l.records[k] = rec&^recordMark | r.mark
-			}
-		}
+		l.level(r.mark, in)
 	}
 	r.mark ^= recordMark
 	r.holding, r.cut = true, true
 }
 
-// end ends a round: objects that were not put in it are gone.
+// end ends a round: objects that were not put in it are gone. For the resource as a
+// whole, when it is read in parts, those are the ones of which there is no part.
 func (l *ledger) end(e event) {
 	r, in := l.round(e)
-	if r.cut {
-		for k, rec := range l.records {
-			if in(rec) && rec&recordMark != r.mark {
-				l.subtract(rec)
-				delete(l.records, k)
+	switch {
+	case !e.part && l.parts != nil:
+		slots := make(map[uint32]bool, len(l.parts))
+		for namespace := range l.parts {
+			if i, ok := l.byName[namespace]; ok {
+				slots[i] = true
 			}
 		}
+		l.sweep(func(rec record) bool { return !slots[rec.slot()] })
+	case r.cut:
+		l.sweep(func(rec record) bool { return in(rec) && rec&recordMark != r.mark })
 	}
 	r.holding, r.cut = false, false
 	if e.part {
@@ -43,17 +50,50 @@ func (l *ledger) end(e event) {
 	}
 }
 
+// endPart takes a namespace out of those that are read.
+func (l *ledger) endPart(namespace string) {
+	if i, ok := l.byName[namespace]; ok {
+		l.sweep(func(rec record) bool { return rec.slot() == i })
+	}
+	delete(l.parts, namespace)
+	l.touch(total) // it may have withheld the namespace
+}
+
+// sweep removes what is gone.
+func (l *ledger) sweep(gone func(record) bool) {
+	for k, rec := range l.records {
+		if gone(rec) {
+			l.subtract(rec)
+			delete(l.records, k)
+		}
+	}
+}
+
+// level gives records the same mark.
+func (l *ledger) level(mark record, which func(record) bool) {
+	for k, rec := range l.records {
+		if which(rec) {
+			l.records[k] = rec&^recordMark | mark
+		}
+	}
+}
+
 // round returns the round that an event is about, and which records are of it.
 func (l *ledger) round(e event) (r *round, in func(record) bool) {
+	all := func(record) bool { return true }
 	if !e.part {
-		return &l.whole, func(record) bool { return true }
+		return &l.whole, all
 	}
 	if l.parts == nil {
 		l.parts = make(map[string]*round)
+		if l.whole.cut {
+			l.level(l.whole.mark, all)
+			l.whole.cut = false
+		}
 	}
 	r, ok := l.parts[e.namespace]
 	if !ok {
-		r = new(round)
+		r = &round{mark: l.whole.mark} // as its records have it
 		l.parts[e.namespace] = r
 	}
 	slot, ok := l.byName[e.namespace]

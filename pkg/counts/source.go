@@ -60,14 +60,19 @@ func (s *Source) release() {
 // rounds are its own: between its Begin and End nothing of its namespace is
 // published, while the others go on, and at End only what is in its namespace is
 // swept. It begins with a round; until the first End of the Source itself, nothing of
-// the resource is published. Everything that is put has to be in the namespace.
+// the resource is published, and what is in no part is gone with it. Everything that
+// is put has to be in the namespace.
+//
+// A source that is read as a whole comes to be read in parts when the first part
+// begins, and is read as a whole again when it begins itself. What is published stays
+// meanwhile.
 type Part struct {
 	source    *Source
 	namespace string
 }
 
-// In returns the part of one namespace. The resource must be namespaced, and none of
-// it be put but in parts.
+// In returns the part of one namespace. The resource must be namespaced, and while it
+// is read in parts none of it be put but in parts.
 func (s *Source) In(namespace string) *Part { return &Part{source: s, namespace: namespace} }
 
 // Begin starts a round of the namespace.
@@ -87,6 +92,12 @@ func (p *Part) Remove(ctx context.Context, namespace, name string) error {
 // snapshot, unless nothing of the resource is published yet.
 func (p *Part) End(ctx context.Context) error {
 	return p.source.sendAndWait(ctx, event{op: opEnd, part: true, namespace: p.namespace})
+}
+
+// Close ends the part: its namespace is empty from then on, and it returns once that
+// is in the snapshot, unless nothing of the resource is published yet.
+func (p *Part) Close(ctx context.Context) error {
+	return p.source.sendAndWait(ctx, event{op: opClose, part: true, namespace: p.namespace})
 }
 
 // Begin starts a round.

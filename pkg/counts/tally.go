@@ -97,6 +97,10 @@ func (t *tally) apply(e event) {
 		l.resource = *e.resource
 	case opSync: // only its done is wanted
 	case opClose:
+		if e.part {
+			l.endPart(e.namespace)
+			break
+		}
 		l.close()
 		delete(t.sources, e.source)
 	}
