@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/rancher/wrangler/v3/pkg/summary"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // conditionsAnnotation may hold conditions that wrangler reads like those of a status.
@@ -35,7 +37,8 @@ func words() []string {
 			words = append(words, word)
 		}
 	}
-	return words
+	slices.Sort(words) // the tables have no order, and a seed is to draw the same again
+	return slices.Compact(words)
 }
 
 // filler gives objects random content. Some objects are full and some all but empty, because
@@ -43,13 +46,14 @@ func words() []string {
 type filler struct {
 	*rand.Rand
 	words []string
+	now   time.Time
 	full  int  // of 10 strings and pointers, how many are there
 	fine  bool // a typed object is as it should be, but for a few numbers
 }
 
-func newFiller(seed uint64, words []string) filler {
-	r := rand.New(rand.NewPCG(seed, 0))
-	return filler{r, words, 1 + r.IntN(9), r.IntN(2) == 0}
+func newFiller(from rand.Source, words []string, now time.Time) filler {
+	r := rand.New(from)
+	return filler{r, words, now, 1 + r.IntN(9), r.IntN(2) == 0}
 }
 
 func (f filler) there() bool { return f.IntN(10) < f.full }
@@ -70,14 +74,9 @@ func (f filler) fill(v reflect.Value, depth int) {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		for _, field := range v.Fields() {
-			if !field.CanSet() {
-				continue
-			}
-			if field.Type().String() == "v1.ConditionStatus" {
-				field.SetString(f.status())
-			} else {
-				f.fill(field, depth+1)
+		for sf, field := range v.Fields() {
+			if field.CanSet() {
+				f.fillField(field, v.Type().Name(), sf.Name, depth)
 			}
 		}
 	case reflect.Pointer:
@@ -90,11 +89,11 @@ func (f filler) fill(v reflect.Value, depth int) {
 			return
 		}
 		if f.fine && isCondition(v.Type().Elem()) {
-			for kind, reason := range map[string]string{"Progressing": "NewReplicaSetAvailable", "Available": ""} {
+			for _, c := range [][2]string{{"Progressing", "NewReplicaSetAvailable"}, {"Available", ""}} {
 				item := reflect.New(v.Type().Elem()).Elem()
-				item.FieldByName("Type").SetString(kind)
+				item.FieldByName("Type").SetString(c[0])
 				item.FieldByName("Status").SetString("True")
-				item.FieldByName("Reason").SetString(reason)
+				item.FieldByName("Reason").SetString(c[1])
 				v.Set(reflect.Append(v, item))
 			}
 			return
@@ -102,7 +101,7 @@ func (f filler) fill(v reflect.Value, depth int) {
 		if !f.there() {
 			return
 		}
-		for range f.IntN(3) {
+		for range f.IntN(4) {
 			item := reflect.New(v.Type().Elem()).Elem()
 			f.fill(item, depth+1)
 			v.Set(reflect.Append(v, item))
@@ -113,6 +112,19 @@ func (f filler) fill(v reflect.Value, depth int) {
 		v.SetBool(f.IntN(2) == 0)
 	case reflect.Int32, reflect.Int64:
 		v.SetInt(f.number())
+	}
+}
+
+// fillField gives a field of a type a value that it may have on a cluster, where that is known,
+// and now and then any.
+func (f filler) fillField(field reflect.Value, of, name string, depth int) {
+	switch values := plausible(of, name); {
+	case field.Type().String() == "v1.ConditionStatus":
+		field.SetString(f.status())
+	case field.Kind() == reflect.String && len(values) > 0 && f.IntN(4) > 0:
+		field.SetString(values[f.IntN(len(values))])
+	default:
+		f.fill(field, depth+1)
 	}
 }
 
@@ -139,10 +151,28 @@ func (f filler) meta() metav1.ObjectMeta {
 		m.DeletionTimestamp, m.Finalizers = &deleted, []string{"example.com/hold"}
 	}
 	if f.IntN(6) == 0 {
-		m.Annotations = map[string]string{"x": "y", conditionsAnnotation: `{"conditions":[{"type":"` + f.word() + `","status":"` + f.word() + `"}]}`}
+		m.Annotations = map[string]string{"x": "y", conditionsAnnotation: f.annotation()}
+	}
+	if f.there() {
+		controls := true
+		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: f.word(), Controller: &controls}}
+		m.CreationTimestamp = metav1.NewTime(f.time())
 	}
 	return m
 }
+
+// annotation is a status in an annotation.
+func (f filler) annotation() string {
+	return `{"conditions":[{"type":"` + f.word() + `","status":"` + f.word() + `","reason":"` + f.word() + `","lastUpdateTime":"` + f.stamp() + `"}]}`
+}
+
+// time is one of which some lie so near that a state is still to change.
+func (f filler) time() time.Time {
+	ago := time.Duration([]int{-1, 1, 10, 1000}[f.IntN(4)]*(1+f.IntN(9))) * 37 * time.Second
+	return f.now.Add(-ago)
+}
+
+func (f filler) stamp() string { return f.time().UTC().Format(time.RFC3339) }
 
 func (f filler) word() string {
 	switch {
@@ -168,12 +198,26 @@ var customPaths = []string{
 	"metadata.labels.odd", "spec.phase", "status.conditions.severity", "status.state", "status.ready", "conditions", "phase",
 }
 
+// custom is a random object of a kind of which only conventions are known.
+func (f filler) custom(gvk schema.GroupVersionKind) map[string]any {
+	content := map[string]any{"spec": map[string]any{"other": []any{"x", map[string]any{"type": "y"}}}, "status": map[string]any{"noise": 1}}
+	for _, path := range customPaths {
+		if f.there() {
+			f.put(content, path)
+		}
+	}
+	metadata := inside(content, "metadata")
+	metadata["name"], metadata["namespace"] = "n", "a"
+	content["apiVersion"], content["kind"] = gvk.ToAPIVersionAndKind()
+	return content
+}
+
 // put gives a custom object a random value at a path, in which lists are as if they
 // were not there. Some are of a type that does not belong there.
 func (f filler) put(content map[string]any, path string) {
 	if key, ok := strings.CutPrefix(path, "metadata.annotations."); ok {
 		annotations := inside(content, "metadata", "annotations")
-		annotations[key] = `{"conditions":[{"type":"` + f.word() + `","status":"` + f.word() + `"}]}`
+		annotations[key] = f.annotation()
 		return
 	}
 	if field, ok := strings.CutPrefix(path, "status.conditions."); ok {
@@ -202,7 +246,7 @@ func (f filler) putIntoConditions(status map[string]any, field string) {
 	list, ok := status["conditions"].([]any)
 	if !ok {
 		list = []any{}
-		for range 1 + f.IntN(2) {
+		for range 1 + f.IntN(4) {
 			list = append(list, map[string]any{"type": f.word(), "status": f.status(), "severity": "x"})
 		}
 	}
@@ -226,9 +270,7 @@ func (f filler) value(name string) any {
 	case name == "status":
 		return f.status()
 	case strings.HasSuffix(lower, "time") || strings.HasSuffix(lower, "timestamp") || name == "removed" || name == "created":
-		// Some lie so near that a state is still to change.
-		ago := time.Duration([]int{-1, 1, 10, 1000}[f.IntN(4)]*(1+f.IntN(9))) * 37 * time.Second
-		return time.Now().Add(-ago).UTC().Format(time.RFC3339)
+		return f.stamp()
 	case strings.HasSuffix(lower, "replicas") || strings.HasSuffix(lower, "generation"):
 		return f.IntN(4)
 	case name == "active":
@@ -240,5 +282,48 @@ func (f filler) value(name string) any {
 	case name == "summary" || name == "display":
 		return map[string]any{"state": f.word(), "transitioning": f.IntN(2) == 0, "error": f.IntN(2) == 0}
 	}
+	if values := plausible("", name); len(values) > 0 && f.IntN(2) == 0 {
+		return values[f.IntN(len(values))]
+	}
 	return f.word()
+}
+
+// change returns a value of the given name in which one thing is another. Maps are changed
+// themselves.
+func (f filler) change(value any, name string) any {
+	switch value := value.(type) {
+	case map[string]any:
+		if len(value) == 0 {
+			return value
+		}
+		names := slices.Sorted(maps.Keys(value))
+		name := names[f.IntN(len(names))]
+		if f.IntN(16) == 0 {
+			delete(value, name)
+		} else {
+			value[name] = f.change(value[name], name)
+		}
+		return value
+	case []any:
+		if len(value) == 0 {
+			return value
+		}
+		i := f.IntN(len(value))
+		switch f.IntN(16) {
+		case 0:
+			return slices.Delete(value, i, i+1)
+		case 1:
+			return append(value, value[i])
+		case 2:
+			slices.Reverse(value)
+		default:
+			value[i] = f.change(value[i], name)
+		}
+		return value
+	case bool:
+		return !value
+	case int64:
+		return int64(f.IntN(4))
+	}
+	return f.value(name)
 }

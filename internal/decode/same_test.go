@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ func TestPartSaysTheSame(t *testing.T) {
 				seed := rapid.Uint64().Draw(t, "seed")
 				for i := range uint64(objectsASeed) {
 					o := reflect.New(reflect.TypeOf(object))
-					newFiller(seed+i, words).fill(o.Elem(), 0)
+					newFiller(rand.NewPCG(seed+i, 0), words, time.Now()).fill(o.Elem(), 0)
 					want, err := samePart(d, gvk, o.Interface())
 					if err != nil {
 						t.Fatal(err)
@@ -136,7 +137,7 @@ func TestCustomSaysTheSame(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				seed := rapid.Uint64().Draw(t, "seed")
 				for i := range uint64(objectsASeed) {
-					want, err := sameCustom(d, gvk, newFiller(seed+i, words))
+					want, err := sameCustom(d, gvk, newFiller(rand.NewPCG(seed+i, 0), words, time.Now()))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -155,16 +156,7 @@ func TestCustomSaysTheSame(t *testing.T) {
 
 // sameCustom reads a random object as a whole and in JSON, and wants the same.
 func sameCustom(d *Decoder, gvk schema.GroupVersionKind, f filler) (state.Reading, error) {
-	content := map[string]any{"spec": map[string]any{"other": []any{"x", map[string]any{"type": "y"}}}, "status": map[string]any{"noise": 1}}
-	for _, path := range customPaths {
-		if f.there() {
-			f.put(content, path)
-		}
-	}
-	metadata := inside(content, "metadata")
-	metadata["name"], metadata["namespace"] = "n", "a"
-	content["apiVersion"], content["kind"] = gvk.ToAPIVersionAndKind()
-	text, err := json.Marshal(content)
+	text, err := json.Marshal(f.custom(gvk))
 	if err != nil {
 		return state.Reading{}, err
 	}

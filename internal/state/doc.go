@@ -16,8 +16,8 @@
 // The package owns which fields of an object decide its state ([Fields], [CustomFields]),
 // so that readers can leave all others undecoded. A Read of an object that has nothing but
 // these gives the same as one of the whole object; TestPartSaysTheSame and
-// TestCustomSaysTheSame of internal/decode hold that, with random values, and
-// TestStatesOfRealObjects on a corpus.
+// TestCustomSaysTheSame of internal/decode hold that, with random values,
+// TestStatesOfRealObjects on a corpus, and the fuzzers FuzzStateOf… on what can be made of both.
 //
 // Everything here is a pure function, safe for concurrent use (R1, R2): objects are read,
 // never written to, and no scheme is involved (R3).
