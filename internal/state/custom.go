@@ -63,10 +63,8 @@ func (o object) custom(steve counts.State, now time.Time) counts.State {
 		return steve // its conditions are phases, which wrangler knows; or it is being removed
 	}
 	rest := steve // what wrangler says of all but the doubts
-	if !o.isClusterAPI() {
-		if content := o.without(o.misread); len(o.conditions) > 0 {
-			rest = summarize(o.clock.content(content, now))
-		}
+	if content := o.without(o.misread); len(o.conditions) > 0 {
+		rest = summarize(o.clock.content(content, now))
 	}
 	phase := text(o.content, "status", "phase")
 	rest.Error = rest.Error || saysFailure(phase) && rest.Word == lower(phase)
@@ -114,8 +112,12 @@ func (o object) doubts(c condition) bool {
 }
 
 // misread says whether a condition is one that wrangler must not judge. One with the
-// reason Error is an error, whatever it is: that is how Rancher's controllers say so.
+// reason Error is an error, whatever it is: that is how Rancher's controllers say so. Of
+// Cluster API's kinds it reads all of them well, but for a Cluster that may be available.
 func (o object) misread(c condition) bool {
+	if o.isClusterAPI() {
+		return c.kind == "Available" && c.status == "Unknown"
+	}
 	return o.doubts(c) || rests[c.kind] && c.status == "False" && c.reason != "Error"
 }
 
