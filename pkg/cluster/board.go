@@ -33,8 +33,9 @@ type entry struct {
 	odd      bool      // an object was met whose state cannot be read
 	progress time.Time // when the list that is under way last brought something
 
-	parts map[string]*entry // by namespace, of a resource that is read so
-	shown bool              // the parts are in the snapshot
+	parts  map[string]*entry // by namespace, of a resource that is read so
+	partly bool              // those are not all that were to be counted
+	shown  bool              // the parts are in the snapshot
 }
 
 // awaited says that a list may still bring the resource's first count.

@@ -22,12 +22,6 @@ type sink interface {
 	End(context.Context) error
 }
 
-// feed reads one resource into a sink until ctx ends. Another way of reading is
-// another feed; see Options.
-type feed interface {
-	run(ctx context.Context)
-}
-
 var (
 	// errStalled: a list has begun and does not go on.
 	errStalled = errors.New("the list does not go on")
@@ -36,6 +30,8 @@ var (
 	errCut = errors.New("the streaming list was ended before its initial-events-end bookmark")
 	// errShort: a watch that is accepted and ended, again and again, is none.
 	errShort = errors.New("the watch ended as soon as it had begun")
+	// errRights: what was read in parts may be read as a whole, or no part any more.
+	errRights = errors.New("the rights to list it have changed")
 	// errNoVersions: an API without resourceVersions cannot say what happened
 	// since; when a watch of it ends, it is listed again.
 	errNoVersions = errors.New("the API has no resourceVersions to go on from")
@@ -93,6 +89,10 @@ type watchFeed struct {
 	ends       time.Time // when the watch was asked to end
 	good       bool      // the last attempt had a watch that lived for goodWatch
 	pageSize   int64     // objects a page
+
+	// refused, unless nil, is asked when reading is forbidden: true ends run, and
+	// otherwise why is what is wrong.
+	refused func(ctx context.Context, cause error) (elsewhere bool, why error)
 }
 
 func newWatchFeed(r *reader, s sink, status *report, t *turns) *watchFeed {
@@ -133,7 +133,16 @@ func (f *watchFeed) run(ctx context.Context) {
 			} else {
 				pause = backoff.Step()
 			}
-			if pause = f.failed(err, pause); pause > 0 {
+			pause = f.failed(err, pause)
+			// What was read before is not given up at once: an API server that
+			// starts forbids for a moment what it does not know to be allowed yet.
+			if f.refused != nil && apierrors.IsForbidden(err) && (!f.synced || f.stuck >= stuckAllowed) {
+				var elsewhere bool
+				if elsewhere, err = f.refused(ctx, err); elsewhere {
+					return
+				}
+			}
+			if pause > 0 {
 				f.report.failed(err)
 			}
 		}

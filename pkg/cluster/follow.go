@@ -148,14 +148,20 @@ func (w *Watcher) start(ctx context.Context, is *running, to sink) error {
 	ctx, is.stop = context.WithCancel(ctx)
 	is.done = make(chan struct{})
 	w.running[key] = is
-	if w.filter.namespaces != nil && is.source != nil && is.resource.Namespaced {
-		w.startParts(ctx, is, rd)
-		return nil
+	read := func(ctx context.Context) { newWatchFeed(rd, to, is.report, w.turns).run(ctx) }
+	if is.source != nil && is.resource.Namespaced {
+		p := parts{reader: rd, source: is.source, report: is.report, turns: w.turns}
+		if w.filter.namespaces != nil {
+			named := func(ctx context.Context) ([]string, <-chan struct{}) { return w.filter.namespaces, ctx.Done() }
+			read = func(ctx context.Context) { p.run(ctx, named) }
+		} else {
+			p.partly = true
+			read = (&dividedFeed{resource: is.resource, parts: p, rights: w.rights}).run
+		}
 	}
-	var f feed = newWatchFeed(rd, to, is.report, w.turns)
 	w.feeds.Go(func() {
 		defer close(is.done)
-		f.run(ctx)
+		read(ctx)
 	})
 	return nil
 }

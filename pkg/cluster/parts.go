@@ -27,24 +27,91 @@ func validNamespaces(names []string) ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(names))), nil
 }
 
-// startParts reads a resource namespace by namespace, each with a list and a watch of
-// its own, into parts of one source.
-func (w *Watcher) startParts(ctx context.Context, is *running, rd *reader) {
-	feeds := make([]feed, len(w.filter.namespaces))
-	for i, namespace := range w.filter.namespaces {
-		feeds[i] = newWatchFeed(rd.in(namespace), is.source.In(namespace), is.report.in(namespace), w.turns)
+// parts reads a resource namespace by namespace, each with a list and a watch of its
+// own, into parts of one source.
+type parts struct {
+	reader *reader
+	source *counts.Source
+	report *report
+	turns  *turns
+	// partly says that these are not all the namespaces that were to be counted.
+	partly bool
+}
+
+// part is one namespace that is being read.
+type part struct {
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// run reads the namespaces that where returns until ctx ends, and looks again
+// whenever the channel that it returns is closed. It returns earlier where there is
+// no namespace; what was read stays counted then.
+func (p *parts) run(ctx context.Context, where func(context.Context) ([]string, <-chan struct{})) {
+	p.report.inParts(p.partly)
+	ctx, cancel := context.WithCancel(ctx)
+	reading := make(map[string]*part)
+	var opening sync.WaitGroup
+	defer opening.Wait()
+	defer func() {
+		cancel()
+		for _, r := range reading {
+			<-r.done
+		}
+	}()
+	for first := true; ; first = false {
+		wanted, changed := where(ctx)
+		if len(wanted) == 0 || p.end(ctx, reading, wanted) != nil {
+			return
+		}
+		for _, namespace := range wanted {
+			if reading[namespace] == nil {
+				reading[namespace] = p.begin(ctx, namespace)
+			}
+		}
+		if first {
+			opening.Go(func() {
+				if open(ctx, p.report) && p.source.End(ctx) == nil {
+					p.report.show()
+				}
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
 	}
-	w.feeds.Go(func() {
-		defer close(is.done)
-		var parts sync.WaitGroup
-		for _, f := range feeds {
-			parts.Go(func() { f.run(ctx) })
+}
+
+func (p *parts) begin(ctx context.Context, namespace string) *part {
+	f := newWatchFeed(p.reader.in(namespace), p.source.In(namespace), p.report.in(namespace), p.turns)
+	ctx, cancel := context.WithCancel(ctx)
+	r := &part{stop: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		f.run(ctx)
+	}()
+	return r
+}
+
+// end ends the parts that are not wanted any more, those of an earlier run included.
+func (p *parts) end(ctx context.Context, reading map[string]*part, wanted []string) error {
+	for _, namespace := range p.report.namespaces() {
+		if slices.Contains(wanted, namespace) {
+			continue
 		}
-		if open(ctx, is.report) && is.source.End(ctx) == nil {
-			is.report.show()
+		if r := reading[namespace]; r != nil {
+			r.stop()
+			<-r.done
+			delete(reading, namespace)
 		}
-		parts.Wait()
-	})
+		if err := p.source.In(namespace).Close(ctx); err != nil {
+			return err
+		}
+		p.report.out(namespace)
+	}
+	return nil
 }
 
 // open waits until of each part of a resource it is known whether it is counted, and
@@ -84,6 +151,30 @@ func (r *report) in(namespace string) *report {
 	return &report{board: r.board, key: r.key, part: namespace}
 }
 
+// inParts says that the resource is read in parts, and whether those are all.
+func (r *report) inParts(partly bool) {
+	r.change(func(e *entry) { e.partly = partly })
+}
+
+// out takes the part of a namespace off.
+func (r *report) out(namespace string) {
+	r.change(func(e *entry) {
+		delete(e.parts, namespace)
+		e.gather()
+	})
+}
+
+// namespaces are those of which there are parts, in order.
+func (r *report) namespaces() (names []string) {
+	r.change(func(e *entry) { names = slices.Sorted(maps.Keys(e.parts)) })
+	return names
+}
+
+// whole says that the resource is not read in parts any more.
+func (r *report) whole() {
+	r.change(func(e *entry) { e.parts, e.partly, e.shown, e.Note = nil, false, false, "" })
+}
+
 // partsKnown says that no part is still awaited, and that one is counted.
 func (r *report) partsKnown() bool {
 	r.board.mu.Lock()
@@ -118,7 +209,7 @@ func (e *entry) gather() {
 	var problem, absent *counts.Status
 	e.Read, e.Rounds, e.Restarts, e.Errors, e.Note, e.waiting = 0, 0, 0, 0, "", false
 	ready, awaited := false, false
-	var notes []string
+	var notes, counted []string
 	for _, namespace := range slices.Sorted(maps.Keys(e.parts)) {
 		part := e.parts[namespace]
 		e.Read += part.Read
@@ -137,6 +228,7 @@ func (e *entry) gather() {
 		switch {
 		case part.Phase == counts.Ready:
 			ready = true
+			counted = append(counted, namespace)
 		case part.Counted && problem == nil:
 			problem = &said
 		case !part.Counted:
@@ -156,5 +248,23 @@ func (e *entry) gather() {
 	case !ready && !awaited && absent != nil:
 		e.Phase, e.Reason, e.Message = absent.Phase, absent.Reason, absent.Message
 	}
+	if e.partly {
+		notes = slices.Insert(notes, 0, "may not be listed cluster-wide, counted in "+named(counted))
+	}
 	e.Note = strings.Join(notes, "; ")
+}
+
+// mostNamed is how many namespaces a note names.
+const mostNamed = 10
+
+func named(namespaces []string) string {
+	switch more := len(namespaces) - mostNamed; {
+	case len(namespaces) == 0:
+		return "no namespace"
+	case len(namespaces) == 1:
+		return "namespace " + namespaces[0]
+	case more > 0:
+		return fmt.Sprintf("namespaces %s and %d more", strings.Join(namespaces[:mostNamed], ", "), more)
+	}
+	return "namespaces " + strings.Join(namespaces, ", ")
 }

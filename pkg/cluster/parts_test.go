@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -21,28 +20,13 @@ func TestNamespacesOnly(t *testing.T) {
 	must(t, err)
 	a, b, other := kc.Namespace(t), kc.Namespace(t), kc.Namespace(t)
 	const user = "two-namespaces"
-	allow := func(namespace string, resources ...string) {
-		t.Helper()
-		name := "see-" + resources[0]
-		_, err := admin.RbacV1().Roles(namespace).Create(t.Context(), &rbacv1.Role{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: resources, Verbs: []string{"list", "watch"}}},
-		}, metav1.CreateOptions{})
-		must(t, err)
-		_, err = admin.RbacV1().RoleBindings(namespace).Create(t.Context(), &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Subjects:   []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: user}},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-		}, metav1.CreateOptions{})
-		must(t, err)
-	}
 	makeSecret := func(namespace, name string) {
 		t.Helper()
 		_, err := admin.CoreV1().Secrets(namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 		must(t, err)
 	}
-	allow(a, "pods", "configmaps", "secrets")
-	allow(b, "pods", "configmaps")
+	allow(t, admin, user, a, "pods", "configmaps", "secrets")
+	allow(t, admin, user, b, "pods", "configmaps")
 	for _, namespace := range []string{a, b, other} {
 		makePod(t, admin.CoreV1().Pods(namespace), "one", corev1.PodRunning)
 		makeSecret(namespace, "one")
@@ -75,7 +59,7 @@ func TestNamespacesOnly(t *testing.T) {
 		t.Errorf("%d secrets, want the one of %s", got, a)
 	}
 	// At once: what is forbidden is tried again at a growing distance.
-	allow(b, "secrets")
+	allow(t, admin, user, b, "secrets")
 	for _, key := range []string{"pods", "configmaps"} {
 		c.await(t, key+" as they are cluster-wide", same(key))
 		if s := status(key); s.Phase != counts.Ready || s.Note != "" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/discovery"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/countd/countd/internal/state"
@@ -43,7 +44,14 @@ type Options struct {
 	// Namespaces, unless empty, are those that are counted: each kind is listed and
 	// watched in each of them, so that rights in these suffice, and cluster-scoped
 	// kinds are left out. Ten namespaces make ten watches a kind.
+	//
+	// Where Namespaces is empty, a kind that may not be listed and watched cluster-wide
+	// is read in those namespaces in which it may, up to 200, and its status has a note
+	// of them. That is seen from the rules that the API server tells for each namespace.
 	Namespaces []string
+	// OwnNamespace is that of the identity in Config, if any: where it may not list
+	// namespaces, it is the one of which it is seen what may be listed there.
+	OwnNamespace string
 	// States says how states are read. Default: [CorrectedStates].
 	States StateRules
 	// Log takes changes of state. Default: nothing is logged.
@@ -99,6 +107,7 @@ type Watcher struct {
 	http      *http.Client
 	turns     *turns
 	board     *board
+	rights    *rights
 	settled   chan struct{}
 	kick      chan struct{} // holds one: discovery should be asked
 
@@ -124,18 +133,28 @@ func New(o Options) (*Watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cluster: making a discovery client: %w", err)
 	}
+	reviews, err := authorizationclient.NewForConfigAndClient(config, h)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: making a client for access reviews: %w", err)
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	readers, turns := newClients(config, h, o.States), newTurns()
+	rd, err := readers.reader(namespaces())
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	return &Watcher{
 		counter:   o.Counter,
 		filter:    f,
 		log:       o.Log,
 		discovery: d,
-		clients:   newClients(config, h, o.States),
+		clients:   readers,
 		http:      h,
-		turns:     newTurns(),
+		turns:     turns,
 		board:     newBoard(o.Log),
+		rights:    newRights(reviews, rd, turns, o.OwnNamespace, o.Log),
 		settled:   make(chan struct{}),
 		kick:      make(chan struct{}, 1),
 		running:   make(map[string]*running),
@@ -164,6 +183,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	w.feeds.Go(func() { w.observe(ctx) })
+	w.feeds.Go(func() { w.rights.run(ctx) })
 	distance := soonest         // from a trigger to the discovery that it asks for
 	again := len(discoverAgain) // the next of discoverAgain to wait for
 	triggered := false          // since the last discovery

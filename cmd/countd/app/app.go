@@ -41,23 +41,23 @@ func Main(ctx context.Context, version string, args []string, stdout, stderr io.
 	log := o.logger(stderr)
 	// What client-go says goes where everything goes. Its global logger stays as it is.
 	ctx = klog.NewContext(ctx, logr.FromSlogHandler(log.Handler()))
-	config, err := clientConfig(o.kubeconfig, o.context)
+	config, namespace, err := clientConfig(o.kubeconfig, o.context)
 	if err != nil {
 		return err
 	}
-	return run(ctx, o, config, version, log)
+	return run(ctx, o, config, namespace, version, log)
 }
 
 // run wires the parts together and runs them until ctx ends: first the server
 // drains, then the watches end, then the tally.
-func run(ctx context.Context, o options, config *rest.Config, version string, log *slog.Logger) error {
+func run(ctx context.Context, o options, config *rest.Config, namespace, version string, log *slog.Logger) error {
 	counter, err := counts.New(counts.Options{})
 	if err != nil {
 		return err
 	}
 	watcher, err := cluster.New(cluster.Options{
 		Config: config, Counter: counter, Resources: o.resources, Exclude: o.exclude, Namespaces: o.namespaces,
-		States: o.stateRules(), Log: log,
+		OwnNamespace: namespace, States: o.stateRules(), Log: log,
 	})
 	if err != nil {
 		return err

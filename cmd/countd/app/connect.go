@@ -20,20 +20,25 @@ import (
 // connectTimeout is how long the API server may take to say its version.
 const connectTimeout = 10 * time.Second
 
-// clientConfig finds the API server by client-go's usual rules.
-func clientConfig(kubeconfig, contextName string) (*rest.Config, error) {
+// clientConfig finds the API server, and the namespace that countd is in there, by
+// client-go's usual rules.
+func clientConfig(kubeconfig, contextName string) (config *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: contextName}
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+	found := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	config, err = found.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) || errors.Is(err, rest.ErrNotInCluster) {
-		return nil, errors.New("no cluster: give --kubeconfig, set $KUBECONFIG, have a ~/.kube/config, or run in a Pod with a service account")
+		return nil, "", errors.New("no cluster: give --kubeconfig, set $KUBECONFIG, have a ~/.kube/config, or run in a Pod with a service account")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	if namespace, _, err = found.Namespace(); err != nil {
+		return nil, "", fmt.Errorf("reading the namespace of the kubeconfig's context: %w", err)
 	}
 	config.UserAgent = "countd"
-	return config, nil
+	return config, namespace, nil
 }
 
 // connect asks the API server who it is, so that what is wrong with the way to it
