@@ -53,10 +53,11 @@ vuln: ## look for known vulnerabilities that countd can reach; needs the network
 fuzz: ## fuzz each parser of what comes from outside, FUZZTIME=30s each
 	tools/fuzz $(FUZZTIME)
 
-bench: ## measure memory, start and events beside client-go, OBJECTS=200000 (some 10 min); in full: see README
+bench: ## measure memory, start and events beside client-go, and streams, OBJECTS=200000 (some 10 min); in full: see README
 	go -C bench run ./memory -objects $(OBJECTS)
 	go -C bench run ./start -objects $(OBJECTS) -runs 3
 	go -C bench run ./events -objects $(OBJECTS)
+	go -C bench run ./fanout -shape c11
 
 clean: ## remove what was built here; the control plane stays in the user's cache
 	rm -rf bin web/test/node_modules

@@ -24,5 +24,9 @@
 // refuses older versions from then on: everybody has to list anew, and that list is of
 // the moment after the break. The answer, and that of GET /bench/moment, is a [Moment].
 //
+// With [Options].Live it has no history of its own: objects are created by POST, as with
+// a real API server, and are sent at once to who watches. A LIST is of the first moment
+// still, so that who lists later gets them as changes.
+//
 // It is for measuring. What is right with a real API server is not argued from it.
 package apiserver

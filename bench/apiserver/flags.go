@@ -13,6 +13,8 @@ func (o *Options) Flags(set *flag.FlagSet) {
 	set.StringVar(&o.Kind, "kind", o.Kind, "Pod, or ConfigMap, of which countd reads only metadata")
 	set.BoolVar(&o.NoStreamingLists, "pages", o.NoStreamingLists, "have lists read in pages, as from an old API server")
 	set.BoolVar(&o.Held, "held", o.Held, "have the changes wait for a POST to /bench/release")
+	set.IntVar(&o.Custom, "custom-kinds", o.Custom, "`number` of custom kinds besides, with an object in each namespace")
+	set.BoolVar(&o.Live, "live", o.Live, "have objects created by POST, and no changes otherwise")
 }
 
 // Default fills in what flags leave open.
@@ -27,5 +29,6 @@ func (o *Options) Args() []string {
 	return []string{
 		"-objects", strconv.Itoa(o.Objects), "-namespaces", strconv.Itoa(o.Namespaces), "-changes", strconv.Itoa(o.Changes),
 		"-kind", o.Kind, "-pages=" + strconv.FormatBool(o.NoStreamingLists), "-held=" + strconv.FormatBool(o.Held),
+		"-custom-kinds", strconv.Itoa(o.Custom), "-live=" + strconv.FormatBool(o.Live),
 	}
 }

@@ -27,8 +27,12 @@ type Moment struct {
 //
 // Objects are in the order of their numbers. A change deletes the first, creates one
 // after the last, and gives a third, from the middle on, another state.
+//
+// Where it is live, there are creations only, which the log has; with it, history is
+// safe for concurrent use.
 type history struct {
 	options Options
+	log     *creations // nil where it is not live
 }
 
 // moment is the state after so many events and breaks. It is immutable.
@@ -40,24 +44,51 @@ type moment struct {
 
 func (h history) firstVersion() int { return startVersion + h.options.Objects }
 
-func (h history) events() int { return h.options.Changes * eventsPerChange }
+func (h history) events() int {
+	if h.log != nil {
+		return h.log.len()
+	}
+	return h.options.Changes * eventsPerChange
+}
 
 func (h history) version(m moment) int { return h.firstVersion() + m.done + m.breaks }
 
 // from and to are the numbers of the objects of a moment, to excluded.
-func (h history) from(m moment) int { return (m.done+2)/eventsPerChange + m.lost }
-func (h history) to(m moment) int   { return h.options.Objects + (m.done+1)/eventsPerChange }
+func (h history) from(m moment) int {
+	if h.log != nil {
+		return m.lost
+	}
+	return (m.done+2)/eventsPerChange + m.lost
+}
+
+func (h history) to(m moment) int {
+	if h.log != nil {
+		return h.options.Objects + m.done
+	}
+	return h.options.Objects + (m.done+1)/eventsPerChange
+}
 
 // object is one version of one object.
 type object struct {
 	number, version int
 	moved           bool // it has another state than at first
+	namespace       int
 }
 
 // at returns an object as it is at a moment.
 func (h history) at(m moment, number int) object {
+	o := h.object(m, number)
+	if h.log == nil || number < h.options.Objects {
+		o.namespace = number % h.options.Namespaces
+	}
+	return o
+}
+
+func (h history) object(m moment, number int) object {
 	first, all := h.firstVersion(), h.options.Objects
 	switch {
+	case number >= all && h.log != nil:
+		return h.created(number - all)
 	case number >= all:
 		return object{number: number, version: first + (number-all)*eventsPerChange + 2}
 	case number >= all/2 && number-all/2 < m.done/eventsPerChange:
@@ -69,6 +100,20 @@ func (h history) at(m moment, number int) object {
 
 // change is the event with a number from 0.
 func (h history) change(number int) (kind eventType, o object) {
+	if h.log != nil {
+		return added, h.created(number)
+	}
+	kind, o = h.scripted(number)
+	o.namespace = o.number % h.options.Namespaces
+	return kind, o
+}
+
+// created is the object of a creation.
+func (h history) created(number int) object {
+	return object{number: h.options.Objects + number, version: h.firstVersion() + number + 1, namespace: h.log.at(number)}
+}
+
+func (h history) scripted(number int) (kind eventType, o object) {
 	n, version := number/eventsPerChange, h.firstVersion()+number+1
 	switch number % eventsPerChange {
 	case 0:

@@ -175,7 +175,7 @@ func (q request) serveList(w http.ResponseWriter) {
 			out.b = append(out.b, ',')
 		}
 		o := q.at(m, i)
-		v.set(o, q.options.Namespaces)
+		v.set(o)
 		out.b = templates[templateOf(q.options.Kind, o)].item.append(out.b, &v)
 		if !out.ready() {
 			return

@@ -61,7 +61,7 @@ func objectMeta() metav1.ObjectMeta {
 	const app = "app-" + appPlace
 	yes := true
 	return metav1.ObjectMeta{
-		Name: app + "-6d4b75c5f-" + serialPlace, GenerateName: app + "-6d4b75c5f-", Namespace: "team-" + namespacePlace,
+		Name: app + "-6d4b75c5f-" + serialPlace, GenerateName: app + "-6d4b75c5f-", Namespace: namespacePrefix + namespacePlace,
 		UID: "00000000-0000-4000-8000-" + uidPlace, ResourceVersion: versionPlace, Generation: 1, CreationTimestamp: since(0),
 		Labels: map[string]string{
 			"app.kubernetes.io/name": app, "app.kubernetes.io/part-of": "shop", "app.kubernetes.io/version": "1.14.0", "pod-template-hash": "6d4b75c5f",

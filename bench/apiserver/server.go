@@ -21,6 +21,10 @@ type Options struct {
 	NoStreamingLists bool
 	// Held has the changes wait until they are released.
 	Held bool
+	// Custom kinds there are besides, with an object in each namespace.
+	Custom int
+	// Live has objects created by POST, as they come; then there are no Changes.
+	Live bool
 }
 
 // Server is an http.Handler, safe for concurrent use.
@@ -39,31 +43,42 @@ func New(o Options) (*Server, error) {
 	if !ok || o.Objects < 1 || o.Namespaces < 1 || o.Changes < 0 || o.Changes > o.Objects/2 {
 		return nil, fmt.Errorf("apiserver: %+v: want a Pod or ConfigMap, some objects and namespaces, and at most one change for two objects", o)
 	}
+	if o.Custom < 0 || o.Custom > maxCustom || o.Live && o.Changes > 0 {
+		return nil, fmt.Errorf("apiserver: %+v: want at most %d custom kinds, and no changes where it is live", o, maxCustom)
+	}
 	if o.Objects > maxObjects || o.Namespaces > maxNamespaces {
 		return nil, fmt.Errorf("apiserver: %+v: want at most %d objects in %d namespaces", o, maxObjects, maxNamespaces)
 	}
 	released := make(chan struct{})
-	s := &Server{eras: newEras(history{o}), mux: http.NewServeMux(), release: sync.OnceFunc(func() { close(released) })}
+	main := history{options: o}
+	if o.Live {
+		main.log = newCreations()
+	}
+	s := &Server{eras: newEras(main), mux: http.NewServeMux(), release: sync.OnceFunc(func() { close(released) })}
 	if !o.Held {
 		s.release()
 	}
 	const crds, services = "/apis/apiextensions.k8s.io/v1", "/apis/apiregistration.k8s.io/v1"
 	s.mux.HandleFunc("GET /version", document(map[string]any{"major": "1", "minor": "37", "gitVersion": "v1.37.2"}))
 	s.mux.HandleFunc("GET /api", document(map[string]any{"kind": "APIVersions", "versions": []string{"v1"}}))
-	s.mux.HandleFunc("GET /apis", document(map[string]any{"kind": "APIGroupList", "apiVersion": "v1", "groups": []any{group("apiextensions.k8s.io"), group("apiregistration.k8s.io")}}))
-	s.mux.HandleFunc("GET /api/v1", document(resources("v1", name, o.Kind, true)))
-	s.mux.HandleFunc("GET "+crds, document(resources("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", false)))
-	s.mux.HandleFunc("GET "+services, document(resources("apiregistration.k8s.io/v1", "apiservices", "APIService", false)))
+	s.mux.HandleFunc("GET /apis", document(map[string]any{"kind": "APIGroupList", "apiVersion": "v1", "groups": []any{group("apiextensions.k8s.io"), group("apiregistration.k8s.io"), group(customGroup)}}))
+	s.mux.HandleFunc("GET /api/v1", document(resources("v1", oneResource(name, o.Kind, true))))
+	s.mux.HandleFunc("GET "+crds, document(resources("apiextensions.k8s.io/v1", oneResource("customresourcedefinitions", "CustomResourceDefinition", false))))
+	s.mux.HandleFunc("GET "+services, document(resources("apiregistration.k8s.io/v1", oneResource("apiservices", "APIService", false))))
 	all := map[string]*collection{
-		"/api/v1/" + name: {history: history{o}, apiVersion: "v1"},
+		"/api/v1/" + name: {history: main, apiVersion: "v1"},
 		// These two have no objects.
-		crds + "/customresourcedefinitions": {history: history{Options{Kind: "CustomResourceDefinition", Namespaces: 1}}, apiVersion: "apiextensions.k8s.io/v1"},
-		services + "/apiservices":           {history: history{Options{Kind: "APIService", Namespaces: 1}}, apiVersion: "apiregistration.k8s.io/v1"},
+		crds + "/customresourcedefinitions": {history: history{options: Options{Kind: "CustomResourceDefinition", Namespaces: 1}}, apiVersion: "apiextensions.k8s.io/v1"},
+		services + "/apiservices":           {history: history{options: Options{Kind: "APIService", Namespaces: 1}}, apiVersion: "apiregistration.k8s.io/v1"},
 	}
+	s.mux.HandleFunc("GET "+customPath, document(resources(customGroup+"/v1", addCustom(all, o)...)))
 	for path, r := range all {
 		r.eras, r.streams, r.released = newEras(r.history), !o.NoStreamingLists, released
-		if r.options.Objects > 0 {
+		if path == "/api/v1/"+name {
 			r.eras = s.eras
+			if o.Live {
+				s.mux.HandleFunc("POST /api/v1/namespaces/{namespace}/"+name, r.serveCreate)
+			}
 		}
 		if err := r.encodeAll(); err != nil {
 			return nil, fmt.Errorf("apiserver: %w", err)
@@ -103,10 +118,12 @@ func group(name string) any {
 	return map[string]any{"name": name, "versions": []any{version}, "preferredVersion": version}
 }
 
-func resources(groupVersion, name, kind string, namespaced bool) any {
-	return map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": groupVersion, "resources": []any{
-		map[string]any{"name": name, "kind": kind, "namespaced": namespaced, "verbs": []string{"get", "list", "watch"}},
-	}}
+func resources(groupVersion string, all ...any) any {
+	return map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": groupVersion, "resources": all}
+}
+
+func oneResource(name, kind string, namespaced bool) any {
+	return map[string]any{"name": name, "kind": kind, "namespaced": namespaced, "verbs": []string{"get", "list", "watch"}}
 }
 
 func document(v any) http.HandlerFunc {

@@ -38,10 +38,10 @@ const (
 // values are what stands in the places of one object, in the order of places.
 type values [len(places)][12]byte
 
-func (v *values) set(o object, namespaces int) {
+func (v *values) set(o object) {
 	decimal(v[0][:len(appPlace)], o.number/20)
 	hexadecimal(v[1][:len(serialPlace)], o.number)
-	decimal(v[2][:len(namespacePlace)], o.number%namespaces)
+	decimal(v[2][:len(namespacePlace)], o.namespace)
 	decimal(v[3][:len(nodePlace)], o.number%200)
 	decimal(v[4][:3], 100+o.number/100%100)
 	v[4][3] = '.'
@@ -197,19 +197,22 @@ func (e encoding) event(name string, obj interface {
 // encode returns the templates of a kind, by number.
 func (e encoding) encode(kind string) ([]template, error) {
 	var messages []message
-	if kind == "Pod" {
+	switch kind {
+	case "Pod":
 		for state := range podStates {
 			for n := range maxContainers {
 				messages = append(messages, pod(state, n+1))
 			}
 		}
-	} else {
+	case "ConfigMap":
 		for lines := range slices.Values([]int{10, 40, 70, 100}) {
 			messages = append(messages, &corev1.ConfigMap{
 				TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, ObjectMeta: objectMeta(),
 				Data: map[string]string{"config.yaml": strings.Repeat("log_level: info\n", lines)},
 			})
 		}
+	default:
+		messages = append(messages, custom(kind))
 	}
 	templates := make([]template, len(messages))
 	for i, m := range messages {
@@ -226,5 +229,8 @@ func templateOf(kind string, o object) int {
 	if kind == "Pod" {
 		return int(o.state())*maxContainers + o.containers() - 1
 	}
-	return int(o.chance() % 4)
+	if kind == "ConfigMap" {
+		return int(o.chance() % 4)
+	}
+	return 0
 }

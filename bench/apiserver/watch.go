@@ -31,11 +31,14 @@ func (q request) serveWatch(w http.ResponseWriter, r *http.Request) {
 	if initial && !q.sendInitial(out, start) {
 		return
 	}
-	if !q.awaitRelease(r.Context(), out) || !q.sendChanges(out, start) {
+	if !q.awaitRelease(r.Context(), out) {
 		return
 	}
 	end := q.era.base
-	end.done = q.events()
+	newer := q.newer()
+	if end.done = q.events(); !q.sendChanges(out, start, end) {
+		return
+	}
 	var seconds int64
 	if q.TimeoutSeconds != nil {
 		seconds = *q.TimeoutSeconds
@@ -50,6 +53,12 @@ func (q request) serveWatch(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-over.C:
 			return
+		case <-newer:
+			start = end
+			newer = q.newer() // before it is looked how many there are
+			if end.done = q.events(); !q.sendChanges(out, start, end) {
+				return
+			}
 		case <-q.era.ended:
 			q.sendError(out, apierrors.NewResourceExpired("too old resource version"))
 			return
@@ -94,7 +103,7 @@ func (q request) sendInitial(out *writer, m moment) bool {
 	var v values
 	for i := q.from(m); i < q.to(m); i++ {
 		o := q.at(m, i)
-		v.set(o, q.options.Namespaces)
+		v.set(o)
 		out.b = templates[templateOf(q.options.Kind, o)].events[added].append(out.b, &v)
 		if !out.ready() {
 			return false
@@ -124,12 +133,12 @@ func (q request) awaitRelease(ctx context.Context, out *writer) bool {
 	}
 }
 
-func (q request) sendChanges(out *writer, start moment) bool {
+func (q request) sendChanges(out *writer, start, end moment) bool {
 	templates := q.templates[q.encoding]
 	var v values
-	for i := start.done; i < q.events(); i++ {
+	for i := start.done; i < end.done; i++ {
 		kind, o := q.change(i)
-		v.set(o, q.options.Namespaces)
+		v.set(o)
 		out.b = templates[templateOf(q.options.Kind, o)].events[kind].append(out.b, &v)
 		if !out.ready() {
 			return false

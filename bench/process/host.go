@@ -64,8 +64,8 @@ func (h Host) Run(ctx context.Context, handler http.Handler, out io.Writer) erro
 	defer listener.Close()
 	url := "http://" + listener.Addr().String()
 	if h.Kubeconfig != "" {
-		if err := os.WriteFile(h.Kubeconfig, fmt.Appendf(nil, kubeconfig, url), 0o600); err != nil {
-			return fmt.Errorf("writing the kubeconfig: %w", err)
+		if err := WriteKubeconfig(h.Kubeconfig, url); err != nil {
+			return err
 		}
 	}
 	if _, err := fmt.Fprintln(out, url); err != nil {
@@ -75,6 +75,14 @@ func (h Host) Run(ctx context.Context, handler http.Handler, out io.Writer) erro
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
+	}
+	return nil
+}
+
+// WriteKubeconfig writes a file that says how a server is reached.
+func WriteKubeconfig(file, url string) error {
+	if err := os.WriteFile(file, fmt.Appendf(nil, kubeconfig, url), 0o600); err != nil {
+		return fmt.Errorf("writing the kubeconfig: %w", err)
 	}
 	return nil
 }
