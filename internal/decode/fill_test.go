@@ -201,8 +201,9 @@ var customPaths = []string{
 // custom is a random object of a kind of which only conventions are known.
 func (f filler) custom(gvk schema.GroupVersionKind) map[string]any {
 	content := map[string]any{"spec": map[string]any{"other": []any{"x", map[string]any{"type": "y"}}}, "status": map[string]any{"noise": 1}}
+	spare := f.IntN(4) == 0 // then nothing else hides what conditions say
 	for _, path := range customPaths {
-		if f.there() {
+		if f.there() && (!spare || strings.HasPrefix(path, "status.conditions.")) {
 			f.put(content, path)
 		}
 	}
@@ -247,7 +248,7 @@ func (f filler) putIntoConditions(status map[string]any, field string) {
 	if !ok {
 		list = []any{}
 		for range 1 + f.IntN(4) {
-			list = append(list, map[string]any{"type": f.word(), "status": f.status(), "severity": "x"})
+			list = append(list, map[string]any{"type": f.value("conditionType"), "status": f.value("status"), "severity": "x"})
 		}
 	}
 	for _, c := range list {

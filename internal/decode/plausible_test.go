@@ -68,6 +68,10 @@ var values = map[string][]string{
 	"event.type":                              {"Normal", "Warning"},
 	"condition.type":                          {"Ready", "DisruptionAllowed", "Paused", "Available"},
 
+	"conditiontype": {
+		"Ready", "Available", "Stalled", "Failed", "Degraded", "Updating", "Pending", "Waiting", "Installed", "Reconciled", "Deleting",
+		"Paused", "ScalingUp", "RollingOut",
+	},
 	"servicekind": {"LoadBalancer", "ClusterIP"},
 	"phase": {
 		"Pending", "Provisioning", "Provisioned", "Running", "Deleting", "Deleted", "Failed", "Unknown", "ScalingUp", "ScalingDown",

@@ -59,8 +59,14 @@ const reasonWord = "%REASON%"
 // An Unknown one is in progress as long as it is unknown: nobody says that it failed.
 // All else is wrangler's.
 func (o object) custom(steve counts.State, now time.Time) counts.State {
-	if o.gvk.Group == "operation.cattle.io" || !o.clock.stuck.IsZero() {
-		return steve // its conditions are phases, which wrangler knows; or it is being removed
+	if !o.clock.stuck.IsZero() {
+		return steve // it is being removed
+	}
+	if o.gvk.Group == "operation.cattle.io" { // its conditions are phases, which wrangler knows
+		if word := o.failure(); word != "" && !steve.Error {
+			return counts.State{Word: word, Error: true}
+		}
+		return steve
 	}
 	rest := steve // what wrangler says of all but the doubts
 	if content := o.without(o.misread); len(o.conditions) > 0 {
