@@ -122,7 +122,9 @@ func builtIn(gvk schema.GroupVersionKind) bool {
 //
 // The readings of two objects of the kind whose fields have the same values are the same,
 // in all their moments. Fields that Kubernetes would not serve are not among them,
-// so this holds of objects as an API server sends them.
+// so this holds of objects as an API server sends them. Nor is the type of a Secret or of
+// an Event: wrangler takes one whose type begins with a slash for an object of Rancher's own APIs,
+// and then does not say that it is being removed.
 func Fields(gvk schema.GroupVersionKind) []string {
 	fields, ok := builtInFields[gvk]
 	if !ok {
