@@ -148,12 +148,13 @@ func get(t *testing.T, url string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	client := &http.Client{Timeout: time.Minute}
+	defer client.CloseIdleConnections()
+	response, err := client.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	defer http.DefaultClient.CloseIdleConnections()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
