@@ -31,7 +31,7 @@ func (s *Snapshot) Changes(since uint64, namespaces bool) Changes {
 		changes.resources[key] = struct{}{}
 		changes.redefined = changes.redefined || c.defined > since
 		if namespaces {
-			c.namespaces.Scan(func(namespace string, n *Numbers) bool {
+			c.namespaces.scan(func(namespace string, n *Numbers) bool {
 				if n.stamps.any() > since {
 					changes.namespaces[namespace] = struct{}{}
 				}

@@ -78,7 +78,7 @@ func (c *Counted) writeNamespaces(w *writer, since uint64, always bool) {
 	if always {
 		begin()
 	}
-	c.namespaces.Scan(func(namespace string, n *Numbers) bool {
+	c.namespaces.scan(func(namespace string, n *Numbers) bool {
 		gone := n.Count() == 0
 		switch {
 		case n.stamps[Own] <= since || (gone && since == 0):

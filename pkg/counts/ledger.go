@@ -1,10 +1,6 @@
 package counts
 
-import (
-	"strings"
-
-	"github.com/tidwall/btree"
-)
+import "strings"
 
 // total is the slot of the resource as a whole. The slots of namespaces follow.
 const total = 0
@@ -15,6 +11,7 @@ type slot struct {
 	namespace string
 	now       []int32  // by cell id
 	published *Numbers // nil where none ever was
+	place     uint32   // in the table; unplaced where it is in none
 	dirty     bool
 }
 
@@ -37,7 +34,7 @@ type ledger struct {
 	rescoped bool // it came back with another scope
 
 	counted    *Counted // last published; nil before the first
-	namespaces *btree.Map[string, *Numbers]
+	namespaces *tableWriter
 	touched    bool // in the tally's list of dirty ledgers
 }
 
@@ -45,7 +42,7 @@ func newLedger() *ledger {
 	return &ledger{
 		slots:      make([]slot, 1),
 		byName:     make(map[string]uint32),
-		namespaces: btree.NewMap[string, *Numbers](degree),
+		namespaces: newTableWriter(),
 	}
 }
 
@@ -134,8 +131,8 @@ func (l *ledger) slot(namespace string) uint32 {
 		return total
 	}
 	namespace = strings.Clone(namespace) // not a piece of somebody's whole object
-	published, _ := l.namespaces.Get(namespace)
-	s := slot{namespace: namespace, published: published}
+	s := slot{namespace: namespace}
+	s.place, s.published = l.namespaces.find(namespace)
 	var i uint32
 	if n := len(l.free); n > 0 {
 		i, l.free = l.free[n-1], l.free[:n-1]
@@ -173,7 +170,7 @@ func (l *ledger) publish(seq uint64) (emptied []string, changed bool) {
 		if next != s.published && (len(next.cells) > 0 || i == total) {
 			s.published, changed, touched = next, true, touched.newest(next.stamps)
 			if i != total {
-				l.namespaces.Set(s.namespace, next)
+				s.place = l.namespaces.set(s.namespace, s.place, next)
 			}
 		}
 		if i != total && (len(s.now) == 0 || s.now[cellCount] == 0) {
@@ -205,7 +202,7 @@ func (l *ledger) publish(seq uint64) (emptied []string, changed bool) {
 		rescoped:   l.rescoped,
 		words:      l.words.words,
 		total:      l.slots[total].published,
-		namespaces: l.namespaces.Copy(),
+		namespaces: l.namespaces.table(),
 	}
 	if defined != seq {
 		next.stamps = l.counted.stamps.newest(touched)
@@ -217,16 +214,16 @@ func (l *ledger) publish(seq uint64) (emptied []string, changed bool) {
 // forget drops a namespace that has been empty since seq, and says whether it
 // was there to drop.
 func (l *ledger) forget(namespace string, seq uint64) bool {
-	n, ok := l.namespaces.Get(namespace)
-	if !ok || n.stamps.any() != seq || n.Count() != 0 {
+	_, n := l.namespaces.find(namespace)
+	if n == nil || n.stamps.any() != seq || n.Count() != 0 {
 		return false
 	}
-	l.namespaces.Delete(namespace)
+	l.namespaces.remove(namespace)
 	if i, ok := l.byName[namespace]; ok {
-		l.slots[i].published = nil
+		l.slots[i].published, l.slots[i].place = nil, unplaced
 	}
 	shorter := *l.counted
-	shorter.namespaces = l.namespaces.Copy()
+	shorter.namespaces = l.namespaces.table()
 	l.counted = &shorter
 	return true
 }

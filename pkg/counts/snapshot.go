@@ -81,7 +81,7 @@ type Counted struct {
 	rescoped   bool // it has had another scope within the epoch
 	words      []string
 	total      *Numbers
-	namespaces *btree.Map[string, *Numbers]
+	namespaces table
 }
 
 // Resource is what is counted.
@@ -102,7 +102,7 @@ func (c *Counted) Total() *Numbers { return c.total }
 // Namespaces are the numbers of each namespace that holds any, in order.
 func (c *Counted) Namespaces() iter.Seq2[string, *Numbers] {
 	return func(yield func(string, *Numbers) bool) {
-		c.namespaces.Scan(func(namespace string, n *Numbers) bool {
+		c.namespaces.scan(func(namespace string, n *Numbers) bool {
 			return n.Count() == 0 || yield(namespace, n)
 		})
 	}
@@ -119,7 +119,7 @@ func (c *Counted) itemCount(summary func(*Numbers) Summary) ItemCount {
 	item := ItemCount{Summary: summary(c.total)}
 	for namespace, n := range c.Namespaces() {
 		if item.Namespaces == nil {
-			item.Namespaces = make(map[string]Summary, c.namespaces.Len())
+			item.Namespaces = make(map[string]Summary, c.namespaces.len())
 		}
 		item.Namespaces[namespace] = summary(n)
 	}
@@ -175,14 +175,15 @@ func (c *Counted) in(namespaces []string) *Counted {
 		part.gone, part.stamps, part.total = true, stamps{c.defined, c.defined}, new(Numbers)
 		return &part
 	}
-	part.namespaces = new(btree.Map[string, *Numbers])
+	chosen := newTableWriter()
 	numbers := make([]*Numbers, 0, len(namespaces))
 	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(namespaces))) {
-		if n, ok := c.namespaces.Get(namespace); ok {
-			part.namespaces.Set(namespace, n)
+		if n := c.namespaces.get(namespace); n != nil {
+			chosen.set(namespace, unplaced, n)
 			numbers = append(numbers, n)
 		}
 	}
+	part.namespaces = chosen.table()
 	part.total = sum(numbers, c.words)
 	part.stamps = part.total.stamps.newest(stamps{c.defined, c.defined})
 	return &part
