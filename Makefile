@@ -58,6 +58,10 @@ bench: ## measure memory, start and events beside client-go, and streams, OBJECT
 	go -C bench run ./start -objects $(OBJECTS) -runs 3
 	go -C bench run ./events -objects $(OBJECTS)
 	go -C bench run ./fanout -shape c11
+	go -C bench run ./fanout -shape fan -connections 2000 -duration 20s
+	go -C bench run ./fanout -shape storm -connections 1000 -custom-kinds 99
+	go -C bench run ./fanout -shape views
+	go -C bench run ./fanout -shape slow -duration 10s
 
 clean: ## remove what was built here; the control plane stays in the user's cache
 	rm -rf bin web/test/node_modules

@@ -112,8 +112,8 @@ func (o options) c11Of(ctx context.Context, api string, server measured, family 
 
 // perConnection is what each connection received between two moments.
 func perConnection(now, before subscriber.Traffic, connections int) (messages, wire, text float64) {
-	n := float64(connections)
-	return float64(now.Messages-before.Messages) / n, float64(now.Bytes-before.Bytes) / n, float64(now.Text-before.Text) / n
+	n, t := float64(connections), now.Since(before)
+	return float64(t.Messages) / n, float64(t.Bytes) / n, float64(t.Text) / n
 }
 
 // errNotAll says that some are not exact although it was waited for them.

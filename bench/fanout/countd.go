@@ -39,7 +39,8 @@ func (o options) countd(ctx context.Context) (err error) {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	args := []string{"--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", "--log-format", "json"}
+	// Its own metrics are read, and are few without those of namespaces.
+	args := []string{"--metrics-namespaces=false", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", "--log-format", "json"}
 	return app.Main(ctx, "bench", args, io.Discard, addresses{said: o.out, rest: os.Stderr})
 }
 

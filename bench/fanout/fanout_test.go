@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 func small(t *testing.T) options {
 	return options{
 		server:      apiserver.Options{Namespaces: 20, Kind: "ConfigMap", Live: true},
-		connections: 10, writes: 60, rate: 200, debounce: 50 * time.Millisecond, deflate: true, patience: patience,
+		connections: 10, writes: 60, rate: 200, debounce: 50 * time.Millisecond, duration: 500 * time.Millisecond, deflate: true, patience: patience,
 		host: process.Host{Listen: "127.0.0.1:0"}, log: t.Output(),
 	}
 }
@@ -81,6 +81,42 @@ func TestC11ComparesAPeer(t *testing.T) {
 	defer func() { _ = peer.stop() }()
 	o.host.URL, o.peerURL, o.peer.PID = api, peer.url, peer.pid
 	o.ends(t, `exact=10/10 cpu_s=\S+ bytes_per_change=\d+ cpu_ratio_peer=\S+ bytes_ratio_peer=\d\.\d+ peer_exact=10/10`)
+}
+
+// TestFan: nobody is lost, all are exact, and what is compared with write(2) was measured.
+func TestFan(t *testing.T) {
+	for _, family := range []string{subscriber.Steve, subscriber.Countd} {
+		t.Run(family, func(t *testing.T) {
+			o := small(t)
+			o.shape, o.family = "fan", family
+			o.ends(t, `lost=0 exact=10/10 p99_ms=\d+ cpu_ratio_raw=\d+\.\d\d cpu_ratio_raw_less_events=-?\d+\.\d\d kib_per_connection=-?\d+\.\d`)
+		})
+	}
+}
+
+// TestStorm: all are served, and what they are sent is encoded once.
+func TestStorm(t *testing.T) {
+	for _, family := range []string{subscriber.Steve, subscriber.Countd} {
+		t.Run(family, func(t *testing.T) {
+			o := small(t)
+			o.shape, o.family, o.server.Custom, o.connections = "storm", family, 5, 50
+			o.ends(t, `encoded=1 served=50/50 seconds=\S+ cpu_s=\d+\.\d\d`)
+		})
+	}
+}
+
+// TestViews: each view is exact, and is sent what it is concerned by.
+func TestViews(t *testing.T) {
+	o := small(t)
+	o.shape, o.connections, o.server.Namespaces = "views", 100, 200
+	o.ends(t, `exact=100/100 us_per_changed_view=-?\d+\.\d us_per_unchanged_view=-?\d+\.\d`)
+}
+
+// TestSlow: those who read are exact beside those who do not.
+func TestSlow(t *testing.T) {
+	o := small(t)
+	o.shape = "slow"
+	o.ends(t, `exact=10/10 lost=0 p99_ms=\d+ p99_ratio=\d+\.\d\d memory_ratio=\d+\.\d\d`)
 }
 
 // TestOptionsAreChecked: what cannot be measured is said before anything is started.

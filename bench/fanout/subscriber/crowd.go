@@ -39,6 +39,11 @@ type Traffic struct {
 	Text int64
 }
 
+// Since is what has come since an earlier moment.
+func (t Traffic) Since(before Traffic) Traffic {
+	return Traffic{t.Messages - before.Messages, t.Bytes - before.Bytes, t.Text - before.Text}
+}
+
 // NewCrowd returns a crowd of nobody. Arrivals are those of changes of one kind.
 func NewCrowd(q Question, kind string) *Crowd {
 	return &Crowd{
@@ -275,6 +280,7 @@ func (m *member) end() (err error) {
 	c.traffic.Messages++
 	c.traffic.Text += int64(len(whole.text))
 	if from, to := m.state.Count(c.kind), next.Count(c.kind); m.state != nil && to > from {
+		whole.step = true
 		c.arrivals.add(Step{from, to}, m.at.Sub(c.began))
 	}
 	c.hold(m, next)

@@ -19,7 +19,8 @@ type message struct {
 	compressed bool
 	bytes      []byte // as they came
 	complete   bool
-	received   int // by so many connections
+	received   int  // by so many connections
+	step       bool // it tells of creations
 
 	text  []byte // inflated; nil before anybody had it all
 	after map[*State]*State
@@ -119,6 +120,8 @@ type Frame struct {
 	Text int
 	// Received is by how many connections.
 	Received int
+	// Step says that it tells of creations.
+	Step bool
 }
 
 // frame makes a frame of the message again.
@@ -138,5 +141,5 @@ func (m *message) frame() Frame {
 	default:
 		head = binary.BigEndian.AppendUint64([]byte{first, 127}, uint64(n))
 	}
-	return Frame{Bytes: append(head, m.bytes...), Text: len(m.text), Received: m.received}
+	return Frame{Bytes: append(head, m.bytes...), Text: len(m.text), Received: m.received, Step: m.step}
 }
