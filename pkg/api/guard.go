@@ -32,7 +32,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		if r.ContentLength != 0 {
 			// It is not read, and net/http waits for it no longer than for a header.
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readHeaderTimeout))
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.options.HandshakeTimeout))
 			s.refuse(w, badRequest("requests have no body here"))
 			return
 		}

@@ -20,6 +20,8 @@ const (
 // values of the server's choosing only.
 type instruments struct {
 	open, subscriptions, views  *prometheus.GaugeVec
+	limit                       *prometheus.GaugeVec
+	limited                     *prometheus.CounterVec
 	opened, frames, bytes, slow *prometheus.CounterVec
 	flushes, encoded            *prometheus.CounterVec
 	refused, ended              *prometheus.CounterVec
@@ -44,9 +46,11 @@ func newInstruments(registerer prometheus.Registerer) (*instruments, error) {
 		flushes:       counter("flushes_total", "Times that a view was looked at, because there was a newer snapshot or a client wanted one, by whether anything was sent.", "family", "outcome"),
 		encoded:       counter("encoded_frames_total", "Messages with counts that were made, each once for all clients that are sent it.", "family"),
 		refused:       counter("refused_requests_total", "Requests that were refused, by Kubernetes' word for the reason.", "reason"),
+		limit:         gauge("limit", "What clients are held to, by limit.", "limit"),
+		limited:       counter("limited_total", "Times that a limit was met: a stream or a subscription was refused, or a stream was ended.", "limit"),
 		ended:         counter("ended_subscriptions_total", "Subscriptions of steve's family that the server ended with an error.", "reason"),
 	}
-	for _, c := range []prometheus.Collector{i.open, i.subscriptions, i.views, i.opened, i.frames, i.bytes, i.slow, i.flushes, i.encoded, i.refused, i.ended} {
+	for _, c := range []prometheus.Collector{i.open, i.subscriptions, i.views, i.opened, i.frames, i.bytes, i.slow, i.flushes, i.encoded, i.refused, i.ended, i.limit, i.limited} {
 		if err := registerer.Register(c); err != nil {
 			return nil, fmt.Errorf("registering the API's metrics: %w", err)
 		}
@@ -65,6 +69,7 @@ type meter struct {
 	family              family
 	open                prometheus.Gauge
 	frames, bytes, slow prometheus.Counter
+	limited             prometheus.Counter // with slow
 }
 
 // meter counts a stream as opened. Its open gauge is the caller's to take down.
@@ -78,6 +83,8 @@ func (i *instruments) meter(f family, transport string) *meter {
 		frames: i.frames.With(labels),
 		bytes:  i.bytes.With(labels),
 		slow:   i.slow.With(labels),
+
+		limited: i.limited.WithLabelValues(limitWriteSeconds),
 	}
 }
 
@@ -93,6 +100,7 @@ func (m *meter) wrote(err error) error {
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		m.slow.Inc()
+		m.limited.Inc()
 		return errSlow
 	case err != nil:
 		return fmt.Errorf("writing to the client: %w", err)

@@ -75,9 +75,24 @@ type Options struct {
 	// ended. Default: 5 s.
 	DrainTimeout time.Duration
 
+	// HandshakeTimeout is how long a client may take to send a request's header, and
+	// a websocket's handshake to be over. Default: 10 s.
+	HandshakeTimeout time.Duration
+
+	// MaxConnections is how many streams may be open, over all transports. A websocket
+	// beyond it is closed with 1013, any other stream refused with 429; those that
+	// are open are not touched. Default: 20,000, which is some 300 MiB.
+	MaxConnections int
+	// MaxClientConnections is the same for one client, which is an address for as long
+	// as there is no access control. A proxy is one client. Default: MaxConnections.
+	MaxClientConnections int
 	// MessageLimit is the most bytes that a client's message may have.
 	// Default: 4 KiB, some forty times a long subscription.
 	MessageLimit int64
+	// MessageRate is how many messages a second a websocket's client may send, pings
+	// and pongs included, and ten times as many at once. One that sends more is closed
+	// with 1008. Default: 20.
+	MessageRate float64
 	// MaxSubscriptions is how many subscriptions a connection of steve's family
 	// may have. Default: 100; the dashboard has one for the counts.
 	MaxSubscriptions int
@@ -96,6 +111,9 @@ const (
 	defaultDrainTimeout = 5 * time.Second
 	defaultMessageLimit = 4 << 10
 	defaultMaxSubs      = 100
+	defaultHandshake    = 10 * time.Second
+	defaultConnections  = 20_000
+	defaultMessageRate  = 20
 )
 
 // withDefaults returns o with a value for all that was left out.
@@ -120,6 +138,10 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.DrainTimeout, defaultDrainTimeout)
 	setDefault(&o.MessageLimit, defaultMessageLimit)
 	setDefault(&o.MaxSubscriptions, defaultMaxSubs)
+	setDefault(&o.HandshakeTimeout, defaultHandshake)
+	setDefault(&o.MaxConnections, defaultConnections)
+	setDefault(&o.MaxClientConnections, o.MaxConnections)
+	setDefault(&o.MessageRate, defaultMessageRate)
 	return o
 }
 
@@ -150,6 +172,7 @@ func (o Options) Validate() error {
 	positive("MaxDebounce", o.MaxDebounce)
 	positive("WriteTimeout", o.WriteTimeout)
 	positive("PingInterval", o.PingInterval)
+	positive("HandshakeTimeout", o.HandshakeTimeout)
 	positive("AskTimeout", o.AskTimeout)
 	positive("StartTimeout", o.StartTimeout)
 	positive("DrainTimeout", o.DrainTimeout)
@@ -159,6 +182,9 @@ func (o Options) Validate() error {
 	problem(o.PeerTimeout <= o.PingInterval, "PeerTimeout is %s, must be more than PingInterval, %s", o.PeerTimeout, o.PingInterval)
 	problem(o.MessageLimit < 0, "MessageLimit is %d, must be positive", o.MessageLimit)
 	problem(o.MaxSubscriptions < 0, "MaxSubscriptions is %d, must be positive", o.MaxSubscriptions)
+	problem(o.MaxConnections < 0, "MaxConnections is %d, must be positive", o.MaxConnections)
+	problem(o.MaxClientConnections < 0, "MaxClientConnections is %d, must be positive", o.MaxClientConnections)
+	problem(!(o.MessageRate > 0), "MessageRate is %g, must be positive", o.MessageRate)
 	for i, host := range o.Hosts {
 		problem(host == "", "Hosts[%d] is empty", i)
 	}

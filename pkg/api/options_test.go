@@ -26,7 +26,7 @@ func TestOptionsNameAllProblemsAtOnce(t *testing.T) {
 	_, err := New(Options{
 		Debounce: 10 * time.Millisecond, MinDebounce: time.Second, MaxDebounce: 5 * time.Millisecond,
 		WriteTimeout: -1, PingInterval: time.Minute, PeerTimeout: time.Second, AskTimeout: -1, StartTimeout: -1, DrainTimeout: -1,
-		MessageLimit: -1, MaxSubscriptions: -1, Hosts: []string{""},
+		MessageLimit: -1, MaxSubscriptions: -1, MaxConnections: -1, MaxClientConnections: -1, MessageRate: -1, HandshakeTimeout: -1, Hosts: []string{""},
 	})
 	if err == nil {
 		t.Fatal("no error")
@@ -35,7 +35,8 @@ func TestOptionsNameAllProblemsAtOnce(t *testing.T) {
 		"Counter is missing", "Status is missing", "Settled is missing",
 		"Debounce is 10ms, below MinDebounce, 1s", "Debounce is 10ms, above MaxDebounce, 5ms",
 		"WriteTimeout is -1ns", "PingInterval is 1m0s, must be at most 25s", "PeerTimeout is 1s, must be more than PingInterval",
-		"AskTimeout", "StartTimeout", "DrainTimeout", "MessageLimit is -1", "MaxSubscriptions is -1", "Hosts[0] is empty",
+		"AskTimeout", "StartTimeout", "DrainTimeout", "MessageLimit is -1", "MaxSubscriptions is -1", "MaxConnections is -1", "MaxClientConnections is -1",
+		"MessageRate is -1", "HandshakeTimeout is -1ns", "Hosts[0] is empty",
 	} {
 		if !strings.Contains(err.Error(), "Options."+want) {
 			t.Errorf("%q is not in\n%s", want, err)

@@ -34,6 +34,10 @@ func notFound(r *http.Request) *refusal {
 	return refuse(http.StatusNotFound, "NotFound", "nothing is served at %.80q", r.URL.Path)
 }
 
+func tooMany(format string, args ...any) *refusal {
+	return refuse(http.StatusTooManyRequests, "TooManyRequests", format, args...)
+}
+
 func unavailable(format string, args ...any) *refusal {
 	return refuse(http.StatusServiceUnavailable, "ServiceUnavailable", format, args...)
 }
@@ -49,7 +53,7 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 		r = refuse(http.StatusInternalServerError, "InternalError", "%s", err)
 	}
 	s.instruments.refused.WithLabelValues(r.Reason).Inc()
-	if r.Code == http.StatusServiceUnavailable {
+	if r.Code == http.StatusServiceUnavailable || r.Code == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -115,11 +115,12 @@ func parseStateID(id string) (epoch string, seq uint64) {
 }
 
 func (s *Server) serveResponse(w http.ResponseWriter, r *http.Request, q question, name, contentType string, f format) {
-	if err := s.enter(); err != nil {
+	client := clientOf(r)
+	if err := s.enter(client); err != nil {
 		s.refuse(w, err)
 		return
 	}
-	defer s.leave()
+	defer s.leave(client)
 	meter := s.instruments.meter(familyCountd, name)
 	defer meter.open.Dec()
 	w.Header().Set("Content-Type", contentType)

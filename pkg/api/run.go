@@ -15,9 +15,8 @@ import (
 
 // The limits of a connection before it is a stream.
 const (
-	readHeaderTimeout = 10 * time.Second
-	idleTimeout       = 2 * time.Minute // less than clients keep a connection for
-	maxHeaderBytes    = 16 << 10
+	idleTimeout    = 2 * time.Minute // less than clients keep a connection for
+	maxHeaderBytes = 16 << 10
 )
 
 // Run serves on a listener, which it closes, until ctx ends or the listener
@@ -35,7 +34,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler:           s.Handler(),
 		BaseContext:       func(net.Listener) context.Context { return requests },
-		ReadHeaderTimeout: readHeaderTimeout,
+		ReadHeaderTimeout: s.options.HandshakeTimeout,
 		WriteTimeout:      s.options.WriteTimeout, // streams set it anew for each message
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,

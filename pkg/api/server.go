@@ -27,6 +27,7 @@ type Server struct {
 
 	// Streams count themselves in and out, and none comes in once the server
 	// drains.
+	crowd   crowd
 	mu      sync.Mutex
 	drains  bool
 	ran     bool
@@ -43,7 +44,11 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, instruments: instruments}
+	s := &Server{options: o, instruments: instruments, crowd: crowd{most: o.MaxConnections, mostOfClient: o.MaxClientConnections}}
+	for limit, value := range o.limits() {
+		instruments.limit.WithLabelValues(limit).Set(value)
+		instruments.limited.WithLabelValues(limit) // 0 until it is met
+	}
 	s.watchUpgrader = s.upgrader(subprotocol)
 	s.steveUpgrader = s.upgrader()
 	s.views = newViews(o.Counter, instruments)
@@ -90,19 +95,25 @@ func (s *Server) Handler() http.Handler {
 	return s.guard(mux)
 }
 
-// enter counts a stream in, unless the server drains.
-func (s *Server) enter() error {
+// enter counts a stream of a client in, unless the server drains or has enough.
+func (s *Server) enter(client string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.drains {
 		return unavailable("%s", errDraining)
+	}
+	if limit := s.crowd.enter(client); limit != "" {
+		return s.crowded(limit)
 	}
 	s.streams.Add(1)
 	return nil
 }
 
 // leave counts a stream out.
-func (s *Server) leave() { s.streams.Done() }
+func (s *Server) leave(client string) {
+	s.crowd.leave(client)
+	s.streams.Done()
+}
 
 func (s *Server) draining() bool {
 	s.mu.Lock()

@@ -130,6 +130,7 @@ func (s *steveSession) admit(ask steveAsk) (sub *steveSubscription, begin func(c
 	case cooling && !last.over():
 		return nil, nil, nil
 	case !cooling && len(s.subscriptions) >= limit:
+		s.server.instruments.limited.WithLabelValues(limitSubscriptions).Inc()
 		// No stop after it, or the client would ask again at once.
 		return nil, nil, ask.failure(fmt.Sprintf("too many subscriptions, at most %d a connection", limit))
 	}

@@ -13,13 +13,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/gorilla/websocket"
+	"golang.org/x/time/rate"
 )
 
 // upgrader returns an upgrader. Few bytes are read from a client, and gorilla writes
 // nothing but the handshake and what it says of broken frames.
 func (s *Server) upgrader(subprotocols ...string) websocket.Upgrader {
 	return websocket.Upgrader{
-		HandshakeTimeout:  readHeaderTimeout,
+		HandshakeTimeout:  s.options.HandshakeTimeout,
 		ReadBufferSize:    256,
 		WriteBufferSize:   256,
 		WriteBufferPool:   &s.writeBuffers,
@@ -52,14 +53,20 @@ type detached struct{}
 // either side ends it. Where the server runs by itself it returns at once, because
 // net/http keeps some 12 KiB for a handler that does not.
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, f family, upgrader *websocket.Upgrader, converse func(*socket) conversation) {
-	if err := s.enter(); err != nil {
-		s.refuse(w, err)
+	client := clientOf(r)
+	if err := s.enter(client); err != nil {
+		var why *refusal
+		if errors.As(err, &why) && why.Code == http.StatusTooManyRequests {
+			s.turnAway(w, r, f, upgrader, why)
+		} else {
+			s.refuse(w, err)
+		}
 		return
 	}
 	wire := &wire{}
 	conn, err := upgrader.Upgrade(hijacker{w, wire}, r, nil)
 	if err != nil {
-		s.leave()
+		s.leave(client)
 		return // the upgrader has answered, or the client has left
 	}
 	socket := s.newSocket(conn, wire, s.instruments.meter(f, "websocket"))
@@ -69,7 +76,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, f family, u
 	}
 	remote, ended := r.RemoteAddr, make(chan struct{})
 	go func() {
-		defer s.leave()
+		defer s.leave(client)
 		defer close(ended)
 		reason := socket.serve(ctx, converse(socket))
 		s.ended(remote, f, "websocket", reason)
@@ -140,12 +147,13 @@ type socket struct {
 	raw    rawConn // nil where writing always waits
 	beats  []byte  // what shows that both sides are alive, as it is sent
 	beat   *time.Timer
+	rate   *rate.Limiter         // of what the client says
 	cause  atomic.Pointer[error] // why it ended, where the client's side does not say
 	leaves atomic.Bool           // it has said, or is about to say, that it ends
 }
 
 func (s *Server) newSocket(conn *websocket.Conn, w *wire, m *meter) *socket {
-	socket := &socket{server: s, meter: m, conn: conn, wire: w, raw: raw(w.Conn), beats: s.pings[m.family]}
+	socket := &socket{server: s, meter: m, conn: conn, wire: w, raw: raw(w.Conn), beats: s.pings[m.family], rate: s.rates()}
 	w.socket = socket
 	return socket
 }
@@ -279,9 +287,12 @@ func (s *socket) sayAlive() {
 func (s *socket) read(ctx context.Context, c conversation) error {
 	alive := func() { _ = s.conn.SetReadDeadline(time.Now().Add(s.server.options.PeerTimeout)) }
 	s.conn.SetReadLimit(s.server.options.MessageLimit)
-	s.conn.SetPongHandler(func(string) error { alive(); return nil })
+	s.conn.SetPongHandler(func(string) error { alive(); return s.mayTalk() })
 	s.conn.SetPingHandler(func(data string) error {
 		alive()
+		if err := s.mayTalk(); err != nil {
+			return err
+		}
 		_ = s.control(controlFrame(websocket.PongMessage, []byte(data)))
 		return nil
 	})
@@ -306,6 +317,9 @@ func (s *socket) read(ctx context.Context, c conversation) error {
 			s.close(err, broken.Code, broken.Text)
 		case errors.As(err, &broken), isNet(err):
 			return err
+		case errors.Is(err, websocket.ErrReadLimit):
+			s.server.instruments.limited.WithLabelValues(limitMessageBytes).Inc()
+			s.leaves.Store(true) // gorilla has told the client
 		default: // gorilla has told the client
 			s.leaves.Store(true)
 		}
@@ -344,6 +358,7 @@ func (s *socket) hear(ctx context.Context, c conversation) error {
 	case err != nil:
 		return err
 	case int64(len(data)) > limit:
+		s.server.instruments.limited.WithLabelValues(limitMessageBytes).Inc()
 		return &websocket.CloseError{Code: websocket.CloseMessageTooBig}
 	case !utf8.Valid(data): // gorilla does not look
 		return &websocket.CloseError{Code: websocket.CloseInvalidFramePayloadData, Text: "text is not UTF-8"}
@@ -351,7 +366,19 @@ func (s *socket) hear(ctx context.Context, c conversation) error {
 	if s.leaves.Load() {
 		return nil
 	}
+	if err := s.mayTalk(); err != nil {
+		return err
+	}
 	return c.hear(ctx, data)
+}
+
+// mayTalk refuses a client that says too much, pings and pongs included.
+func (s *socket) mayTalk() error {
+	if s.rate.Allow() {
+		return nil
+	}
+	s.server.instruments.limited.WithLabelValues(limitMessageRate).Inc()
+	return tooMany("more than %g messages a second", s.server.options.MessageRate)
 }
 
 // takeLeave tells the client why its stream ends, where it can still be told.

@@ -76,11 +76,10 @@ func run(ctx context.Context, o options, config *rest.Config, namespace, version
 			return fmt.Errorf("registering metrics: %w", err)
 		}
 	}
-	server, err := api.New(api.Options{
-		Counter: counter, Status: watcher.Status, Settled: watcher.Settled(),
-		Page: web.Files(), Registry: registry, Log: log, Version: version,
-		Debounce: o.debounce, DrainTimeout: o.drainTimeout,
-	})
+	settings := o.server
+	settings.Counter, settings.Status, settings.Settled = counter, watcher.Status, watcher.Settled()
+	settings.Page, settings.Registry, settings.Log, settings.Version = web.Files(), registry, log, version
+	server, err := api.New(settings)
 	if err != nil {
 		return err
 	}
