@@ -4,6 +4,9 @@ package api
 
 import "syscall"
 
+// attempts are none here.
+type attempts struct{}
+
 // attempt writes nothing here, where sockets cannot be written to without waiting;
 // somebody waits instead.
-func attempt(syscall.RawConn, []byte) (int, error) { return 0, nil }
+func (*attempts) attempt(syscall.RawConn, []byte) (int, error) { return 0, nil }

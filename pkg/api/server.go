@@ -19,6 +19,7 @@ type Server struct {
 	watchUpgrader, steveUpgrader websocket.Upgrader
 	writeBuffers                 sync.Pool
 	deflaters                    deflaters
+	attempts                     attempts
 	pings                        map[family][]byte
 
 	compressors sync.Pool // of *gzip.Writer

@@ -204,7 +204,7 @@ func (s *socket) begin(b []byte, message int) {
 		go s.finish(b, message)
 		return
 	}
-	n, err := attempt(s.raw, b)
+	n, err := s.server.attempts.attempt(s.raw, b)
 	switch {
 	case err != nil:
 		s.wrote(err, 0)
