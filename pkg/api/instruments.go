@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -23,6 +24,7 @@ type instruments struct {
 	limit                       *prometheus.GaugeVec
 	limited                     *prometheus.CounterVec
 	opened, frames, bytes, slow *prometheus.CounterVec
+	gone                        *prometheus.CounterVec
 	flushes, encoded            *prometheus.CounterVec
 	refused, ended              *prometheus.CounterVec
 }
@@ -43,6 +45,7 @@ func newInstruments(registerer prometheus.Registerer) (*instruments, error) {
 		frames:        counter("sent_frames_total", "Messages that clients of streams accepted.", "family", "transport"),
 		bytes:         counter("sent_bytes_total", "Bytes of those messages, without framing.", "family", "transport"),
 		slow:          counter("slow_readers_total", "Streams that were cut because their client did not accept a message within the write timeout.", "family", "transport"),
+		gone:          counter("gone_clients_total", "Streams that were cut because their client's machine acknowledged nothing for two ping intervals.", "family", "transport"),
 		flushes:       counter("flushes_total", "Times that a view was looked at, because there was a newer snapshot or a client wanted one, by whether anything was sent.", "family", "outcome"),
 		encoded:       counter("encoded_frames_total", "Messages with counts that were made, each once for all clients that are sent it.", "family"),
 		refused:       counter("refused_requests_total", "Requests that were refused, by Kubernetes' word for the reason.", "reason"),
@@ -50,7 +53,7 @@ func newInstruments(registerer prometheus.Registerer) (*instruments, error) {
 		limited:       counter("limited_total", "Times that a limit was met: a stream or a subscription was refused, or a stream was ended.", "limit"),
 		ended:         counter("ended_subscriptions_total", "Subscriptions of steve's family that the server ended with an error.", "reason"),
 	}
-	for _, c := range []prometheus.Collector{i.open, i.subscriptions, i.views, i.opened, i.frames, i.bytes, i.slow, i.flushes, i.encoded, i.refused, i.ended, i.limit, i.limited} {
+	for _, c := range []prometheus.Collector{i.open, i.subscriptions, i.views, i.opened, i.frames, i.bytes, i.slow, i.gone, i.flushes, i.encoded, i.refused, i.ended, i.limit, i.limited} {
 		if err := registerer.Register(c); err != nil {
 			return nil, fmt.Errorf("registering the API's metrics: %w", err)
 		}
@@ -62,6 +65,7 @@ func newInstruments(registerer prometheus.Registerer) (*instruments, error) {
 var (
 	errDraining = errors.New("the server shuts down")
 	errSlow     = errors.New("the client accepted nothing for too long")
+	errGone     = errors.New("the client's machine acknowledges nothing")
 )
 
 // meter counts for one stream, without looking labels up.
@@ -69,7 +73,7 @@ type meter struct {
 	family              family
 	open                prometheus.Gauge
 	frames, bytes, slow prometheus.Counter
-	limited             prometheus.Counter // with slow
+	gone, limited       prometheus.Counter // limited with slow
 }
 
 // meter counts a stream as opened. Its open gauge is the caller's to take down.
@@ -83,6 +87,7 @@ func (i *instruments) meter(f family, transport string) *meter {
 		frames: i.frames.With(labels),
 		bytes:  i.bytes.With(labels),
 		slow:   i.slow.With(labels),
+		gone:   i.gone.With(labels),
 
 		limited: i.limited.WithLabelValues(limitWriteSeconds),
 	}
@@ -107,6 +112,19 @@ func (m *meter) wrote(err error) error {
 	default:
 		return nil
 	}
+}
+
+// silent is how many ping intervals a machine may acknowledge nothing of what was sent.
+const silent = 2
+
+// lives says whether the other side's machine seems to be there; it is asked once a
+// ping interval.
+func (m *meter) lives(conn rawConn, interval time.Duration) bool {
+	if conn == nil || silence(conn) < silent*interval {
+		return true
+	}
+	m.gone.Inc()
+	return false
 }
 
 // viewMeter counts for one view.

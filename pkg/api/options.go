@@ -61,7 +61,11 @@ type Options struct {
 	PingInterval time.Duration
 	// PeerTimeout is how long a websocket's client may be silent, pongs
 	// included, before it is taken for dead. More than a PingInterval. Default:
-	// 90 s, for the same reason as WriteTimeout.
+	// 90 s, for the same reason as WriteTimeout: a client that is stopped or stuck. One
+	// whose machine or network is gone acknowledges nothing: on Linux it is cut after two
+	// PingIntervals without an acknowledgement, which is seen after three at the latest,
+	// a minute; TCP keepalive finds those to which nothing is sent, after 45 s (see
+	// [Listen]).
 	PeerTimeout time.Duration
 	// AskTimeout is how long a websocket of countd's own family that came
 	// without parameters is waited for, to say what it wants; then it gets

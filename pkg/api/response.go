@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ type response struct {
 	writeTimeout time.Duration
 	next         chan *frame // of capacity one, and empty when the turn is free
 	format       format
+	raw          rawConn // nil where it is not known
 }
 
 // send is an outlet's.
@@ -39,6 +41,9 @@ func (r *response) run(ctx context.Context, m *meter, interval time.Duration) er
 			m.sent(len(f.data()))
 			r.give()
 		case <-beat.C:
+			if !m.lives(r.raw, interval) {
+				return errGone
+			}
 			if alive := r.format.alive(); alive != nil {
 				if err := m.wrote(r.write(alive)); err != nil {
 					return err
@@ -66,6 +71,9 @@ type format interface {
 	message(*frame) [][]byte
 	alive() []byte // a sign of life; nil where there is none
 }
+
+// connection is, in a request's context, the connection that it came over.
+type connection struct{}
 
 // lines is newline-delimited JSON. It has no sign of life: every line is a message,
 // and a client that is gone is noticed by TCP.
@@ -128,6 +136,9 @@ func (s *Server) serveResponse(w http.ResponseWriter, r *http.Request, q questio
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold messages back
 	response := &response{
 		writer: w, control: http.NewResponseController(w), writeTimeout: s.options.WriteTimeout, next: make(chan *frame, 1), format: f,
+	}
+	if conn, ok := r.Context().Value(connection{}).(net.Conn); ok {
+		response.raw = raw(conn)
 	}
 	err := meter.wrote(response.write()) // the header leaves before there is a message
 	if err == nil {

@@ -32,8 +32,11 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	defer end(nil)
 	requests = context.WithValue(requests, detached{}, requests)
 	server := &http.Server{
-		Handler:           s.Handler(),
-		BaseContext:       func(net.Listener) context.Context { return requests },
+		Handler:     s.Handler(),
+		BaseContext: func(net.Listener) context.Context { return requests },
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connection{}, conn)
+		},
 		ReadHeaderTimeout: s.options.HandshakeTimeout,
 		WriteTimeout:      s.options.WriteTimeout, // streams set it anew for each message
 		IdleTimeout:       idleTimeout,

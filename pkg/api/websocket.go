@@ -269,8 +269,13 @@ func (s *socket) control(b []byte) error {
 	return err
 }
 
-// sayAlive sends a sign of life, unless a message is being written, which is one.
+// sayAlive sends a sign of life, unless a message is being written, which is one, and
+// looks whether the client gives any.
 func (s *socket) sayAlive() {
+	if !s.meter.lives(s.raw, s.server.options.PingInterval) {
+		s.fail(errGone)
+		return
+	}
 	if s.try() {
 		s.begin(s.beats, 0)
 	}
