@@ -17,7 +17,7 @@ const (
 	// before it is collected. Most of countd's is one table without pointers, which
 	// a collection does not look into, so that collecting more often costs little.
 	// With a million Pods the heap in use is at its most, while starting or listing
-	// anew, 1.56 times what it is at rest with 50, and 1.41 to 1.45 times with 40, which
+	// anew, 1.56 times what it is at rest with 50, and 1.41 to 1.46 times with 40, which
 	// stays under one and a half; the start then takes 5 % more CPU
 	// time (bench/memory, bench/start).
 	gcPercent = 40
