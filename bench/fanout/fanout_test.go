@@ -116,7 +116,7 @@ func TestViews(t *testing.T) {
 func TestSlow(t *testing.T) {
 	o := small(t)
 	o.shape = "slow"
-	o.ends(t, `exact=10/10 lost=0 p99_ms=\d+ p99_ratio=\d+\.\d\d memory_ratio=\d+\.\d\d`)
+	o.ends(t, `exact=10/10 lost=0 p99_ms=\d+ p99_ratio=\d+\.\d\d p99_ratio_alone=\d+\.\d\d memory_ratio=\d+\.\d\d`)
 }
 
 // TestOptionsAreChecked: what cannot be measured is said before anything is started.

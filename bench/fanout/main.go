@@ -55,10 +55,12 @@
 // a hundred, and of all. us_per_changed_view is what a view costs, in microseconds of CPU
 // time, each time that it changes; us_per_unchanged_view, when others do.
 //
-// slow: 1,000 connections (-connections) that read, alone, and then beside as many that do
-// not. p99_ratio is the first ones' p99 beside the others, once these are full, to that
-// alone; memory_ratio is countd's resident memory at the end, to that when they had just
-// filled up. Who does not read is cut off by countd after 75 s, and comes again.
+// slow: 1,000 connections (-connections) that read, alone, then beside as many that do not,
+// and alone again. p99_ratio is the first ones' p99 beside the others, once these are full,
+// to the mean of the two alone; p99_ratio_alone, of the second of the two to the first, is
+// how far the machine is to be trusted. memory_ratio is countd's resident memory at the end
+// of the time with the others, to that when they had just filled up. Who does not read is
+// cut off by countd after 75 s, and comes again.
 //
 // c11's load can be put on another server of steve's protocol that somebody has
 // started on the same API server, after countd: with its address as -peer-url and its
@@ -74,7 +76,7 @@
 //	RESULT lost=… exact=… p99_ms=… cpu_ratio_raw=… cpu_ratio_raw_less_events=… kib_per_connection=…
 //	RESULT encoded=… served=… seconds=… cpu_s=…
 //	RESULT exact=… us_per_changed_view=… us_per_unchanged_view=…
-//	RESULT exact=… lost=… p99_ms=… p99_ratio=… memory_ratio=…
+//	RESULT exact=… lost=… p99_ms=… p99_ratio=… p99_ratio_alone=… memory_ratio=…
 //
 // The ratios to a peer are countd's by the peer's: less than 1 is less.
 package main

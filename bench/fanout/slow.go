@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/countd/countd/bench/fanout/subscriber"
@@ -56,12 +57,20 @@ func (o options) slow(ctx context.Context) (r *report, err error) {
 	if err != nil {
 		return nil, err
 	}
+	stopDeaf = sync.OnceValue(stopDeaf)
 	defer func() { err = errors.Join(err, stopDeaf()) }()
 	filling, err := s.phase(ctx, "beside those who never read, at first")
 	if err != nil {
 		return nil, err
 	}
 	full, err := s.phase(ctx, "from then on")
+	if err != nil {
+		return nil, err
+	}
+	if err := stopDeaf(); err != nil {
+		return nil, err
+	}
+	again, err := s.phase(ctx, "alone again")
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +82,7 @@ func (o options) slow(ctx context.Context) (r *report, err error) {
 	if why != nil {
 		fmt.Fprintln(o.log, "fanout: a connection was lost:", why)
 	}
-	return o.reportSlow([]slowPhase{alone, filling, full}, lost, int(cut)), nil
+	return o.reportSlow([]slowPhase{alone, filling, full, again}, lost, int(cut)), nil
 }
 
 // phase writes for a while.
@@ -112,11 +121,13 @@ func (o options) reportSlow(phases []slowPhase, lost, cut int) *report {
 	}
 	r.row("readers that were lost", fmt.Sprint(lost))
 	r.row("cut off because they did not read", fmt.Sprint(cut))
-	alone, filling, full := phases[0], phases[1], phases[2]
+	p99 := func(p slowPhase) float64 { return float64(max(1, p.latencies.Quantile(0.99))) }
+	alone, filling, full, again := phases[0], phases[1], phases[2], phases[3]
 	r.result("exact", "%d/%d", full.exact, o.connections)
 	r.result("lost", "%d", lost)
 	r.result("p99_ms", "%d", full.latencies.Quantile(0.99))
-	r.result("p99_ratio", "%.2f", float64(full.latencies.Quantile(0.99))/float64(max(1, alone.latencies.Quantile(0.99))))
+	r.result("p99_ratio", "%.2f", 2*p99(full)/(p99(alone)+p99(again)))
+	r.result("p99_ratio_alone", "%.2f", p99(again)/p99(alone))
 	r.result("memory_ratio", "%.2f", float64(full.resident)/float64(filling.resident))
 	return r
 }

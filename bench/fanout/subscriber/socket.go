@@ -34,9 +34,14 @@ type Question struct {
 	Debounce time.Duration
 	// Deflate says that compressed messages are understood, as browsers do.
 	Deflate bool
-	// Buffer is the size of the kernel's buffer for what was received; 0: its own.
+	// Buffer is the size of the kernel's buffer for what was received, over a
+	// network whose packets are those of Ethernet; 0: loopback's own.
 	Buffer int
 }
+
+// ethernet is how many bytes of TCP a packet has there. Loopback's are 64 KiB, for which
+// the kernel on the server's side buffers some megabytes.
+const ethernet = 1460
 
 const handshakeTimeout = 30 * time.Second
 
@@ -50,7 +55,8 @@ func (q Question) dial(ctx context.Context) (*net.TCPConn, []byte, error) {
 	if q.Buffer > 0 {
 		dialer.Control = func(_, _ string, c syscall.RawConn) (err error) {
 			failed := c.Control(func(fd uintptr) {
-				err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, q.Buffer)
+				err = errors.Join(syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, q.Buffer),
+					syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, ethernet))
 			})
 			return errors.Join(failed, err)
 		}
