@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ const steveCooling = 10 * time.Second
 type steveSession struct {
 	server  *Server
 	socket  *socket
+	worker  bool           // the client is the dashboard's worker, see steve.worker
 	waiting sync.WaitGroup // goroutines of subscriptions that do not stand yet, or no longer
 
 	mu sync.Mutex
@@ -195,8 +197,8 @@ func (s *steveSession) join(ctx context.Context, sub *steveSubscription) {
 			s.waiting.Go(func() { s.fail(sub, "too-old", "too old: more has changed than is remembered") })
 		}
 	}}
-	key := newViewKey(familySteve, sub.selector, sub.interval, sub.echo.key())
-	sub.leave = s.server.views.join(ctx, key, sub.selector, steve{sub.echo, sub.changes}, m)
+	d := steve{sub.echo, sub.changes, s.worker}
+	sub.leave = s.server.views.join(ctx, newViewKey(familySteve, sub.selector, sub.interval, d.key()), sub.selector, d, m)
 }
 
 // fail ends the subscription with an error that the client is told.
@@ -299,6 +301,16 @@ func (s *steveSubscription) end(now time.Time) (leave func()) {
 type steve struct {
 	echo
 	changes bool // mode resource.changes
+	// The dashboard's worker takes changes in every five seconds, and of all that
+	// came meanwhile only the last: so each has all kinds, as the first has.
+	worker bool
+}
+
+func (s steve) key() string {
+	if s.worker {
+		return s.echo.key() + ",worker"
+	}
+	return s.echo.key()
 }
 
 func (s steve) whole(part *counts.Snapshot) *frame {
@@ -318,6 +330,9 @@ func (s steve) change(part *counts.Snapshot, _, since uint64) (*frame, bool) {
 	count := changedSince(part, since)
 	if len(count.Counts) == 0 {
 		return nil, false
+	}
+	if s.worker {
+		count = changedSince(part, 0)
 	}
 	return s.frame(resourceChange, count), true
 }
@@ -341,12 +356,21 @@ func changedSince(part *counts.Snapshot, since uint64) steveCount {
 	return count
 }
 
+// workerSockets is where the numbers begin that the dashboard's worker gives to its
+// sockets, the time in milliseconds. Its pages count theirs from one.
+const workerSockets = 1_000_000_000_000
+
 // serveSubscribe answers GET /v1/subscribe. Its query, in which the dashboard
-// numbers its sockets, is ignored.
+// numbers its sockets, tells who asks.
 func (s *Server) serveSubscribe(w http.ResponseWriter, r *http.Request) {
 	if !websocket.IsWebSocketUpgrade(r) {
 		s.refuse(w, badRequest("%s is a websocket", r.URL.Path))
 		return
 	}
-	s.serveSocket(w, r, familySteve, &s.steveUpgrader, func(socket *socket) conversation { return s.newSteveSession(socket) })
+	s.serveSocket(w, r, familySteve, &s.steveUpgrader, func(socket *socket) conversation {
+		session := s.newSteveSession(socket)
+		number, err := strconv.ParseInt(r.URL.Query().Get("sockId"), 10, 64)
+		session.worker = err == nil && number >= workerSockets
+		return session
+	})
 }

@@ -113,6 +113,31 @@ func TestSteveRule2KindsThatChangedAsAWhole(t *testing.T) {
 	})
 }
 
+// TestSteveRule10WorkerIsToldAllKindsEachTime: the dashboard's worker takes in only
+// the last of the changes of five seconds. A page's socket beside it is told what
+// changed.
+func TestSteveRule10WorkerIsToldAllKindsEachTime(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *fixture, p *source) {
+		p.put("a", "x")
+		subscribe := func(sockID string) *transcript {
+			s := f.dial("/v1/subscribe?sockId=" + sockID)
+			heard := s.listen()
+			s.say(askCount)
+			heard.take()
+			return heard
+		}
+		page, worker := subscribe("2"), subscribe("1796648210020")
+		f.source(deployments).put("a", "d")
+		pass(time.Second)
+		deployment := `"apps.deployment":{"summary":{"count":1},"namespaces":{"a":{"count":1}}}`
+		pod := `"pod":{"summary":{"count":1},"namespaces":{"a":{"count":1}}}`
+		message := `{"name":"resource.change","resourceType":"count","data":{"id":"count","type":"count","counts":{%s}}}`
+		last := func(got []string) []string { return got[len(got)-1:] }
+		same(t, "page", last(page.take()), fmt.Sprintf(message, deployment))
+		same(t, "worker", last(worker.take()), fmt.Sprintf(message, deployment+","+pod))
+	})
+}
+
 // TestSteveRule3KindThatIsGoneIsToldOnce is C9 too.
 func TestSteveRule3KindThatIsGoneIsToldOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *fixture, p *source) {
