@@ -79,6 +79,10 @@ type Options struct {
 	// ended. Default: 5 s.
 	DrainTimeout time.Duration
 
+	// ReconnectWithin is the time over which clients are asked to spread when they come
+	// back after a drain, each at its own moment. Default: 10 s.
+	ReconnectWithin time.Duration
+
 	// HandshakeTimeout is how long a client may take to send a request's header, and
 	// a websocket's handshake to be over. Default: 10 s.
 	HandshakeTimeout time.Duration
@@ -116,6 +120,7 @@ const (
 	defaultMessageLimit = 4 << 10
 	defaultMaxSubs      = 100
 	defaultHandshake    = 10 * time.Second
+	defaultReconnect    = 10 * time.Second
 	defaultConnections  = 20_000
 	defaultMessageRate  = 20
 )
@@ -142,6 +147,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.DrainTimeout, defaultDrainTimeout)
 	setDefault(&o.MessageLimit, defaultMessageLimit)
 	setDefault(&o.MaxSubscriptions, defaultMaxSubs)
+	setDefault(&o.ReconnectWithin, defaultReconnect)
 	setDefault(&o.HandshakeTimeout, defaultHandshake)
 	setDefault(&o.MaxConnections, defaultConnections)
 	setDefault(&o.MaxClientConnections, o.MaxConnections)
@@ -176,6 +182,7 @@ func (o Options) Validate() error {
 	positive("MaxDebounce", o.MaxDebounce)
 	positive("WriteTimeout", o.WriteTimeout)
 	positive("PingInterval", o.PingInterval)
+	positive("ReconnectWithin", o.ReconnectWithin)
 	positive("HandshakeTimeout", o.HandshakeTimeout)
 	positive("AskTimeout", o.AskTimeout)
 	positive("StartTimeout", o.StartTimeout)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -70,6 +71,9 @@ func (r *response) write(parts ...[]byte) error {
 type format interface {
 	message(*frame) [][]byte
 	alive() []byte // a sign of life; nil where there is none
+	// comeBack asks the client to come back after so many milliseconds; nil where there
+	// is no way to.
+	comeBack(ms int64) []byte
 }
 
 // connection is, in a request's context, the connection that it came over.
@@ -81,6 +85,7 @@ type lines struct{}
 
 func (lines) message(f *frame) [][]byte { return [][]byte{f.line()} }
 func (lines) alive() []byte             { return nil }
+func (lines) comeBack(int64) []byte     { return nil }
 
 // events are server-sent events.
 type events struct{}
@@ -94,6 +99,8 @@ func (events) message(f *frame) [][]byte {
 }
 
 func (events) alive() []byte { return []byte(": ping\n\n") }
+
+func (events) comeBack(ms int64) []byte { return fmt.Appendf(nil, "retry: %d\n\n", ms) }
 
 func (s *Server) serveLines(w http.ResponseWriter, r *http.Request, q question) {
 	s.serveResponse(w, r, q, "ndjson", "application/x-ndjson", lines{})
@@ -146,6 +153,9 @@ func (s *Server) serveResponse(w http.ResponseWriter, r *http.Request, q questio
 		err = response.run(r.Context(), meter, s.options.PingInterval)
 		response.end()
 		leave()
+		if hint := f.comeBack(s.comeBack()); hint != nil && errors.Is(err, errDraining) {
+			_ = response.write(hint) // the client may be gone
+		}
 	}
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("the client left")

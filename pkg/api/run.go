@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
@@ -20,8 +21,9 @@ const (
 )
 
 // Run serves on a listener, which it closes, until ctx ends or the listener
-// fails. Then it drains: /readyz fails, the listener closes, streams are told,
-// and when all have ended, or DrainTimeout is over and they are cut, it returns.
+// fails. Then it drains: /readyz fails, the listener closes, streams are told, with a
+// moment at which to come back that is another for each (a websocket in the reason of its
+// close message, server-sent events by their retry field), and when all have ended, or DrainTimeout is over and they are cut, it returns.
 // No goroutine is left. A server runs once, and on loopback only.
 func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	if err := s.begin(listener); err != nil {
@@ -64,6 +66,18 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 		return s.drain(context.WithoutCancel(ctx), server)
 	})
 	return group.Wait()
+}
+
+// comeBack is after how many milliseconds a client is asked to come back: each after
+// another time, so that they do not all meet the next server at once.
+func (s *Server) comeBack() int64 {
+	return rand.N(s.options.ReconnectWithin).Milliseconds() //nolint:gosec // spreads load, protects nothing
+}
+
+// goingAway is the reason of a websocket's close message when the server drains, with a
+// hint that clients can read.
+func (s *Server) goingAway() string {
+	return fmt.Sprintf("%s; reconnect after %d ms", errDraining, s.comeBack())
 }
 
 func (s *Server) begin(listener net.Listener) error {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -19,7 +20,8 @@ import (
 )
 
 // TestDrainTellsEveryStream: websockets get 1001, the others end as HTTP
-// responses do, and it takes no time where clients read.
+// responses do, it takes no time where clients read, and each is told another moment
+// at which to come back.
 func TestDrainTellsEveryStream(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *fixture, p *source) {
 		sockets := []*transcript{f.dial("/v1/subscribe").listen(), f.dial("/api/v1/watch").listen(), f.dial("/api/v1/watch?namespaces=a").listen()}
@@ -28,10 +30,13 @@ func TestDrainTellsEveryStream(t *testing.T) {
 		var reading sync.WaitGroup
 		for name, b := range map[string]*body{"NDJSON": f.open("/api/v1/watch"), "SSE": f.open("/api/v1/watch", "Accept", "text/event-stream")} {
 			reading.Go(func() {
-				_, err := io.ReadAll(b) // no error: the response is whole
+				said, err := io.ReadAll(b) // no error: the response is whole
 				mu.Lock()
 				defer mu.Unlock()
 				ends[name] = err
+				if name == "SSE" && !regexp.MustCompile(`\nretry: \d+\n\n$`).Match(said) {
+					t.Errorf("server-sent events end with %q", said)
+				}
 			})
 		}
 		synctest.Wait()
@@ -40,11 +45,19 @@ func TestDrainTellsEveryStream(t *testing.T) {
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("draining took %s", took)
 		}
+		moments := make(map[string]bool)
 		for i, s := range sockets {
 			var closed *websocket.CloseError
 			if err := s.ended(); !errors.As(err, &closed) || closed.Code != websocket.CloseGoingAway {
 				t.Errorf("websocket %d ended with %v", i, err)
+				continue
 			}
+			moment := regexp.MustCompile(`; reconnect after (\d+) ms$`).FindStringSubmatch(closed.Text)
+			if moment == nil || moments[moment[1]] {
+				t.Errorf("websocket %d was told %q, want another moment than those before", i, closed.Text)
+				continue
+			}
+			moments[moment[1]] = true
 		}
 		reading.Wait()
 		for name, err := range ends {
@@ -206,7 +219,7 @@ func TestRunOverTCP(t *testing.T) {
 	client := &clientSocket{t, socket}
 	same(t, "first", []string{client.hear()}, snapshotOf(1, `"pods":`+podsOne))
 	cancel()
-	if closed := client.closed(); closed.Code != websocket.CloseGoingAway || closed.Text != errDraining.Error() {
+	if closed := client.closed(); closed.Code != websocket.CloseGoingAway || !strings.HasPrefix(closed.Text, errDraining.Error()+"; reconnect after ") {
 		t.Errorf("closed with %v", closed)
 	}
 	must(t, <-stopped)

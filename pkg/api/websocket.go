@@ -393,7 +393,7 @@ func (s *socket) takeLeave(cause error) {
 	case errors.As(cause, &refused):
 		s.close(cause, websocket.ClosePolicyViolation, refused.Reason, refused.frame())
 	case errors.Is(cause, errDraining):
-		s.close(cause, websocket.CloseGoingAway, errDraining.Error())
+		s.close(cause, websocket.CloseGoingAway, s.server.goingAway())
 	default:
 		s.fail(cause)
 	}

@@ -8,7 +8,8 @@ const PATIENCE = 15_000; // for the first message of a connection
 // Stream follows the counts over a websocket and holds them in resources, by
 // merging the differences that the server sends. A connection that is lost is
 // taken up again from the state that is held, after a delay that grows and that
-// chance spreads, so that not all browsers come back at once.
+// chance spreads, so that not all browsers come back at once; a server that shuts down
+// says itself after which.
 //
 // phase is 'connecting', 'live' or 'waiting' (until `until`); it is live only
 // after a valid message. A message that does not follow from the state that is
@@ -42,17 +43,17 @@ export class Stream {
     this.#socket = socket;
     socket.onopen = () => socket.send(JSON.stringify(this.#held ?? {}));
     socket.onmessage = (event) => this.#receive(event.data);
-    socket.onclose = (event) => this.lost(closing(event));
+    socket.onclose = (event) => this.lost(closing(event), comeBack(event));
     this.#timer = setTimeout(() => this.lost('no answer'), PATIENCE);
     this.#changed(false);
   }
 
-  // lost gives the connection up and tries again later.
-  lost(problem) {
+  // lost gives the connection up and tries again later: after the given ms, if any.
+  lost(problem, after) {
     this.#drop();
     if (this.phase === 'live' && Date.now() - this.#liveSince > STEADY) this.#attempt = 0;
     const longest = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** this.#attempt);
-    const delay = longest / 2 + Math.random() * (longest / 2);
+    const delay = after ?? longest / 2 + Math.random() * (longest / 2);
     this.#attempt++;
     this.phase = 'waiting';
     this.problem = problem;
@@ -123,6 +124,12 @@ export class Stream {
 function checked(message) {
   if (typeof message.epoch === 'string' && Number.isSafeInteger(message.seq) && isObject(message.resources)) return message;
   throw new Error('the server sent a message that cannot be read');
+}
+
+// comeBack is the ms after which a server that shuts down asks its clients to come back.
+function comeBack(event) {
+  const hint = event.code === 1001 && /; reconnect after (\d{1,5}) ms$/.exec(event.reason);
+  return hint ? Number(hint[1]) : undefined;
 }
 
 function closing(event) {
